@@ -15,7 +15,7 @@ create_exception!(
     runseal,
     RunsealError,
     PyException,
-    "Something could not be done; `code` says what kind it is."
+    "Something could not be done; `code` says what kind it is, `hint` what to do about it."
 );
 
 fn raise(py: Python<'_>, error: runseal::Error) -> PyErr {
@@ -30,6 +30,7 @@ fn raise(py: Python<'_>, error: runseal::Error) -> PyErr {
         .collect();
     // An exception without them is still the right exception.
     let _ = raised.value(py).setattr("code", error.code());
+    let _ = raised.value(py).setattr("hint", error.hint());
     let _ = raised.value(py).setattr("findings", findings);
     raised
 }

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use runseal_core::digest::Digest;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
-use runseal_core::formats::redacted::chunks::ChunkedFile;
+use runseal_core::formats::redacted::chunks::PiecedFile;
 use runseal_core::lookalike::fold;
 use runseal_core::source::{ContentFact, EntryKind, FileDigests};
 
@@ -53,7 +53,7 @@ pub struct Archive {
     catalogue: Catalogue,
     faults: Vec<ArchiveFault>,
     /// The pieces of large files, if asked for, by the files' digests.
-    pieces: BTreeMap<Digest, ChunkedFile>,
+    pieces: BTreeMap<Digest, PiecedFile>,
     /// Digests other than SHA-256, if asked for, by the files' SHA-256.
     digests: BTreeMap<Digest, FileDigests>,
 }
@@ -80,12 +80,12 @@ impl Archive {
     }
 
     /// Adds the pieces of large files that a [`PieceDigester`](crate::PieceDigester) found.
-    pub fn add_pieces(&mut self, pieces: BTreeMap<Digest, ChunkedFile>) {
+    pub fn add_pieces(&mut self, pieces: BTreeMap<Digest, PiecedFile>) {
         self.pieces.extend(pieces);
     }
 
     /// Returns the pieces of the file with this digest, if they were added.
-    pub(crate) fn pieces(&self, sha256: &Digest) -> Option<&ChunkedFile> {
+    pub(crate) fn pieces(&self, sha256: &Digest) -> Option<&PiecedFile> {
         self.pieces.get(sha256)
     }
 

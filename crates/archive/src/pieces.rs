@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
 use runseal_core::digest::Digest;
-use runseal_core::formats::redacted::chunks::{ChunkedFile, read_chunks};
+use runseal_core::formats::redacted::chunks::{PiecedFile, read_pieces};
 use runseal_core::formats::redacted::documents::{Opening, REDACTED, Redacted};
 
 use crate::catalogue::{Archive, Record};
@@ -18,7 +18,7 @@ use crate::scan::ContentDigester;
 #[derive(Debug)]
 pub struct PieceDigester {
     wanted: BTreeSet<Digest>,
-    found: BTreeMap<Digest, ChunkedFile>,
+    found: BTreeMap<Digest, PiecedFile>,
 }
 
 impl PieceDigester {
@@ -48,7 +48,7 @@ impl PieceDigester {
     }
 
     /// Returns the pieces found, by the files' digests.
-    pub fn into_found(self) -> BTreeMap<Digest, ChunkedFile> {
+    pub fn into_found(self) -> BTreeMap<Digest, PiecedFile> {
         self.found
     }
 }
@@ -60,7 +60,7 @@ impl ContentDigester for PieceDigester {
         _expected: u64,
         see: &mut dyn FnMut(&[u8]),
     ) -> io::Result<(Digest, u64)> {
-        let file = read_chunks(&mut reader, see)?;
+        let file = read_pieces(&mut reader, see)?;
         let (digest, size) = (file.sha256, file.size);
         if self.wanted.contains(&digest) {
             self.found.insert(digest, file);

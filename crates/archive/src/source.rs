@@ -6,11 +6,11 @@ use std::io::{self, Cursor, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use runseal_core::formats::redacted::chunks::ChunkedFile;
+use runseal_core::formats::redacted::chunks::PiecedFile;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
     Algorithms, ContentFact, Entry, EntryKind, EntryName, FileDigests, Source, SourceError,
-    chunks_of,
+    pieces_of,
 };
 
 use crate::catalogue::{Archive, FileRecord, Record};
@@ -186,10 +186,10 @@ impl Source for ArchiveSource<'_> {
         }
     }
 
-    fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
+    fn pieces(&self, path: &SafePath) -> Result<PiecedFile, SourceError> {
         match self.archive.pieces(&self.file(path)?.content.sha256) {
             Some(pieces) => Ok(pieces.clone()),
-            None => chunks_of(self.open(path)?, path),
+            None => pieces_of(self.open(path)?, path),
         }
     }
 }

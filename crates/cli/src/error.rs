@@ -1,13 +1,11 @@
 //! The errors that the command line reports: `CODE: what is wrong: where`, and a hint.
 
-use std::error::Error as _;
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-use runseal_core::canon::{CanonError, JsonError, NoCanonicalForm};
-use runseal_core::source::SourceError;
+use runseal_core::diagnosis::{BUG_HINT, Diagnose, Diagnosis};
 use runseal_core::verify::{Outcome, one_line};
-use runseal_fs::atomic::WriteError;
 
 /// An error as it is reported to people. Its exit code also depends on the command.
 #[derive(Debug)]
@@ -28,8 +26,7 @@ impl CliError {
 
     /// A bug in this program.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(Outcome::Internal, "INTERNAL", message)
-            .hint("this is a fault of runseal: please report it with the input")
+        Self::new(Outcome::Internal, "INTERNAL", message).hint(BUG_HINT)
     }
 
     /// An error with its own code and message.
@@ -49,39 +46,31 @@ impl CliError {
         self
     }
 
+    /// Replaces the message.
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+
     /// Adds advice on what to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// JSON that could not be parsed.
-    pub fn json(error: &JsonError, place: &str) -> Self {
-        let kind = &error.kind;
-        Self::new(Outcome::Malformed, kind.code(), kind.to_string())
-            .at(format!("{place} {}", error.position))
-            .hint(kind.hint())
+    /// The error of a library, in what is called `name` here.
+    pub fn within(error: impl Diagnose, name: impl fmt::Display) -> Self {
+        Self::diagnosed(error.diagnosis(), Some(&name.to_string()))
     }
 
-    /// A value that has no canonical form in a dialect.
-    pub fn no_form(error: &NoCanonicalForm, place: &str) -> Self {
-        let kind = &error.kind;
-        let place = match error.position {
-            Some(position) => format!("{place} {position}"),
-            None => place.to_owned(),
-        };
-        Self::new(Outcome::Malformed, kind.code(), kind.to_string())
-            .at(place)
-            .hint(kind.hint())
-    }
-
-    /// A canonical form that could not be produced.
-    pub fn canon(error: &CanonError, place: &str) -> Self {
-        match error {
-            CanonError::Json(error) => Self::json(error, place),
-            CanonError::NoForm(error) => Self::no_form(error, place),
-            CanonError::Order(_) => Self::internal(error.to_string()),
-            CanonError::Sink(error) => Self::output(error),
+    /// A diagnosis as the command line reports it, in what is called `name` here.
+    pub fn diagnosed(diagnosis: Diagnosis, name: Option<&str>) -> Self {
+        Self {
+            place: diagnosis.place(name),
+            outcome: diagnosis.outcome,
+            code: diagnosis.code,
+            message: diagnosis.message,
+            hint: diagnosis.hint.map(Cow::into_owned),
         }
     }
 
@@ -91,62 +80,21 @@ impl CliError {
     }
 }
 
-impl From<&SourceError> for CliError {
-    fn from(error: &SourceError) -> Self {
-        let (code, hint) = match error {
-            SourceError::NotFound { path } if path.contains("!/") => (
-                "NOT_FOUND",
-                Some("this command does not look inside archives; unpack it and name the folder"),
-            ),
-            SourceError::NotFound { .. } => ("NOT_FOUND", Some("check the name")),
-            SourceError::NotAFile { .. } => (
-                "NOT_A_FILE",
-                Some("name a regular file, or pipe the text in and name `-`"),
-            ),
-            SourceError::NotAFolder { .. } => ("NOT_A_FOLDER", Some("name a folder")),
-            SourceError::TooLarge { .. } => (
-                "TOO_LARGE",
-                Some("docs/limits.md lists the limits and what each one stops"),
-            ),
-            SourceError::TooMany { .. } => (
-                "TOO_MANY",
-                Some("docs/limits.md lists the limits and what each one stops"),
-            ),
-            SourceError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => (
-                "NO_PERMISSION",
-                Some("ask for the right to read it, or run as its owner"),
-            ),
-            SourceError::Io { .. } => ("IO", None),
-        };
-        let message = match error.source() {
-            Some(source) => format!("{error}: {source}"),
-            None => error.to_string(),
-        };
-        let error = Self::new(Outcome::Unreadable, code, message);
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        }
+impl<E: Diagnose> From<E> for CliError {
+    fn from(error: E) -> Self {
+        Self::diagnosed(error.diagnosis(), None)
     }
 }
 
-impl From<SourceError> for CliError {
-    fn from(error: SourceError) -> Self {
-        Self::from(&error)
-    }
+/// A library's result, for what has a name here.
+pub trait Named<T> {
+    /// Reports an error as one in what is called `name`.
+    fn named(self, name: impl fmt::Display) -> Result<T, CliError>;
 }
 
-impl From<WriteError> for CliError {
-    fn from(error: WriteError) -> Self {
-        Self::from(&error)
-    }
-}
-
-impl From<&WriteError> for CliError {
-    fn from(error: &WriteError) -> Self {
-        let message = format!("{error}: {}", error.source);
-        Self::new(Outcome::Unreadable, "WRITE", message)
-            .hint("nothing was changed; check the folder, its rights and its space")
+impl<T, E: Diagnose> Named<T> for Result<T, E> {
+    fn named(self, name: impl fmt::Display) -> Result<T, CliError> {
+        self.map_err(|error| CliError::within(error, name))
     }
 }
 

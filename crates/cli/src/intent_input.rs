@@ -8,15 +8,14 @@ use runseal_core::verify::Outcome;
 use runseal_fs::input::Input;
 use runseal_kernel::{Answers, Intent, KernelError, Refusal, parse_intent};
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 
 /// Reads an intent. A file that is not JSON is an error; JSON that is not an intent is a refusal.
 pub fn read_intent(path: &Path) -> Result<Result<Intent, Refusal>, CliError> {
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::INTENT;
     let bytes = input.read(options.limits.max_bytes)?;
-    let document =
-        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    let document = parse_document(&bytes, &options).named(input.shown())?;
     Ok(parse_intent(&document))
 }
 
@@ -25,8 +24,7 @@ pub fn read_answers(path: &Path) -> Result<Answers, CliError> {
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::INTENT;
     let bytes = input.read(options.limits.max_bytes)?;
-    let document =
-        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    let document = parse_document(&bytes, &options).named(input.shown())?;
     let root = document.root();
     let mut answers = Answers::new();
     if root.kind() != Kind::Object {

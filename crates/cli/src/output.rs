@@ -5,7 +5,7 @@ use std::path::Path;
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_fs::atomic;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::ui;
 
 /// The file that an option names; `None` for standard output, if nothing or `-` was given.
@@ -26,8 +26,7 @@ pub fn put_json(value: &Value, output: Option<&Path>) -> Result<(), CliError> {
     let Some(path) = file_named(output) else {
         return ui::print_document(value, Dialect::Kernel);
     };
-    let mut bytes = canonical_bytes(value, Dialect::Kernel)
-        .map_err(|error| CliError::no_form(&error, "the result"))?;
+    let mut bytes = canonical_bytes(value, Dialect::Kernel).named("the result")?;
     bytes.push(b'\n');
     Ok(atomic::write_bytes(path, &bytes)?)
 }

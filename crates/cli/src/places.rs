@@ -52,9 +52,7 @@ pub fn check_outside_archive(path: &Path) -> Result<(), CliError> {
 }
 
 #[cfg(feature = "remote")]
-pub use remote::{
-    artifact_error, bring_here, check_readable, files_for, storage_error, uncached_files,
-};
+pub use remote::{bring_here, check_readable, files_for, uncached_files};
 
 /// A bundle under construction. If its target is elsewhere, it is built in a temporary folder and
 /// put there once it is complete.
@@ -203,6 +201,7 @@ mod remote {
     use runseal_survey::ForwardedFiles;
 
     use super::{CliError, Files, LocalFiles, Path, PathBuf, PrivateFolder};
+    use crate::error::Named;
 
     /// The scheme of addresses in object storage.
     const OBJECTS: &[u8] = b"s3://";
@@ -244,9 +243,7 @@ mod remote {
             .starts_with(SCHEME.as_bytes())
         {
             let artifact = shared_places().artifacts.artifact(path);
-            return artifact
-                .map(drop)
-                .map_err(|error| artifact_error(&error, &shown));
+            return artifact.map(drop).named(shown_address(&shown));
         }
         if !is_object(path) {
             return Ok(());
@@ -265,7 +262,7 @@ mod remote {
                     place: shown.clone(),
                 },
             };
-            storage_error(&error, &shown)
+            CliError::within(error, shown_address(&shown))
         })
     }
 
@@ -290,7 +287,7 @@ mod remote {
             return Ok(None);
         }
         let shown = path.display().to_string();
-        let fail = |error: RemoteError| storage_error(&error, &shown);
+        let fail = |error: RemoteError| CliError::within(error, shown_address(&shown));
         let place = S3Place::open(&shown).map_err(fail)?;
         let run = place.get_run().map_err(fail)?;
         let folder = temporary_folder()?;
@@ -309,7 +306,7 @@ mod remote {
     /// Fetches an artifact to this machine.
     fn bring_artifact(path: &Path) -> Result<(PrivateFolder, PathBuf), CliError> {
         let shown = path.display().to_string();
-        let fail = |error: OciError| artifact_error(&error, &shown);
+        let fail = |error: OciError| CliError::within(error, shown_address(&shown));
         let artifacts = OciFiles::new(Access::from_environment());
         let artifact = artifacts.artifact(path).map_err(fail)?;
         let folder = temporary_folder()?;
@@ -329,24 +326,10 @@ mod remote {
         Ok((folder, place))
     }
 
-    /// An artifact's error as the command line reports it.
-    pub fn artifact_error(error: &OciError, place: &str) -> CliError {
-        let outcome = match error {
-            OciError::Reference(_) => Outcome::Usage,
-            OciError::NotValid { .. }
-            | OciError::Malformed { .. }
-            | OciError::OtherContent { .. }
-            | OciError::OtherSize { .. } => Outcome::Invalid,
-            OciError::Remote(error) => outcome_of(error),
-            _ => Outcome::Unreadable,
-        };
-        error_with_causes(outcome, (error.code(), error.hint()), error, place)
-    }
-
     /// Fails if `target` is not an address for a run, or does not answer, before anything is made.
     pub(super) fn check_target(target: &Path) -> Result<(), CliError> {
         let shown = target.display().to_string();
-        S3Place::ask(&shown).map_err(|error| storage_error(&error, &shown))
+        S3Place::ask(&shown).named(shown_address(&shown))
     }
 
     /// Puts a run into object storage.
@@ -354,9 +337,7 @@ mod remote {
         let shown = target.display().to_string();
         let pushed =
             S3Place::open(&shown).and_then(|place| place.put_run(folder, &PutOptions::default()));
-        pushed
-            .map(drop)
-            .map_err(|error| storage_error(&error, &shown))
+        pushed.map(drop).named(shown_address(&shown))
     }
 
     /// Writes an object if it still has the content that was read earlier.
@@ -367,42 +348,7 @@ mod remote {
     ) -> Result<(), CliError> {
         let shown = path.display().to_string();
         let replaced = replace_object(&shown, bytes, earlier);
-        replaced.map_err(|error| storage_error(&error, &shown))
-    }
-
-    /// An error of object storage as the command line reports it.
-    pub fn storage_error(error: &RemoteError, place: &str) -> CliError {
-        let outcome = outcome_of(error);
-        error_with_causes(outcome, (error.code(), error.hint()), error, place)
-    }
-
-    /// Tells what is there but wrong from what could not be fetched.
-    fn outcome_of(error: &RemoteError) -> Outcome {
-        match error {
-            RemoteError::Address { .. } => Outcome::Usage,
-            RemoteError::Corrupt { .. } | RemoteError::NotValid { .. } => Outcome::Invalid,
-            _ => Outcome::Unreadable,
-        }
-    }
-
-    /// An error with all its causes.
-    fn error_with_causes(
-        outcome: Outcome,
-        (code, hint): (&'static str, Option<&'static str>),
-        error: &dyn std::error::Error,
-        place: &str,
-    ) -> CliError {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(inner) = source {
-            message = format!("{message}: {inner}");
-            source = inner.source();
-        }
-        let reported = CliError::new(outcome, code, message).at(shown_address(place));
-        match hint {
-            Some(hint) => reported.hint(hint),
-            None => reported,
-        }
+        replaced.named(shown_address(&shown))
     }
 
     /// Files on this machine, in object storage and in registries.

@@ -9,13 +9,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use runseal_core::timestamp::parse_utc;
 use runseal_core::verify::Outcome;
 use runseal_fs::signing::{
-    AgentSigner, CommandSigner, KeyFileError, KeyWarning, LoadedPolicy, PolicyFileError,
-    TrustQuestion, load_policy, open_private_key, read_public_key,
+    AgentSigner, CommandSigner, KeyFileError, KeyWarning, LoadedPolicy, TrustQuestion, load_policy,
+    open_private_key, read_public_key,
 };
-use runseal_trust::keys::{KeyError, PrivateKey, PublicKey, SignError, Signer, minisign};
+use runseal_trust::keys::{KeyError, PrivateKey, PublicKey, Signer, minisign};
 use zeroize::Zeroizing;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::ui;
 
 /// The most bytes of a passphrase file that are read.
@@ -115,36 +115,6 @@ impl OpenKey {
     }
 }
 
-/// A key file's error as the command line reports it.
-pub fn key_error(error: &KeyFileError, shown: &str) -> CliError {
-    match error {
-        KeyFileError::Source(error) => CliError::from(error),
-        KeyFileError::Passphrase(_) => {
-            CliError::new(Outcome::Unreadable, "PASSPHRASE", error.to_string())
-                .at(shown)
-                .hint("--passphrase-file or --passphrase-fd give it without a terminal")
-        }
-        KeyFileError::Key { error, .. } => {
-            let (code, hint) = match error {
-                KeyError::WrongPassphrase => ("PASSPHRASE", "nothing was signed; try again"),
-                KeyError::OtherType(_) => (
-                    "KEY",
-                    "`runseal keygen -o FILE` makes an ed25519 key, with --type ecdsa-p256 the other",
-                ),
-                _ => ("KEY", "`runseal keygen -o FILE` makes a key"),
-            };
-            CliError::new(Outcome::Unreadable, code, error.to_string())
-                .at(shown)
-                .hint(hint)
-        }
-    }
-}
-
-/// Why a signer did not sign, as the command line reports it.
-pub fn sign_error(error: &SignError) -> CliError {
-    CliError::new(Outcome::Unreadable, "SIGN", error.to_string()).hint("nothing was written")
-}
-
 impl KeyArgs {
     /// Opens the key, if one was named.
     pub fn open_named(&self) -> Result<Option<OpenKey>, CliError> {
@@ -156,9 +126,7 @@ impl KeyArgs {
         let Some(spec) = &self.key else {
             return Err(CliError::usage("no key was named", "--key FILE names one"));
         };
-        let public = |path: &Path| {
-            read_public_key(path).map_err(|error| key_error(&error, &path.display().to_string()))
-        };
+        let public = |path: &Path| read_public_key(path).named(path.display());
         if let Some(command) = spec.strip_prefix("cmd:") {
             let path = self.public_key.as_deref().ok_or_else(|| {
                 let hint = "--public-key FILE names the key that the command signs with";
@@ -191,41 +159,19 @@ impl KeyArgs {
                 let signer = AgentSigner::new(PathBuf::from(socket), public(path)?);
                 Ok(OpenKey::Remote(Box::new(signer)))
             }
-            Err(error) => Err(key_error(&error, spec)),
+            Err(error) => Err(CliError::within(error, spec)),
         }
     }
 }
 
 /// Reads the public key in a file.
 pub fn open_public_key(path: &Path) -> Result<PublicKey, CliError> {
-    read_public_key(path).map_err(|error| key_error(&error, &path.display().to_string()))
+    read_public_key(path).named(path.display())
 }
 
 /// Reads the policy in a file, at the newest version that its chain proves at `now`.
 pub fn open_policy(path: &Path, now: i64) -> Result<LoadedPolicy, CliError> {
-    load_policy(path, now).map_err(|error| policy_error(&error, path))
-}
-
-/// A policy's error as the command line reports it.
-pub fn policy_error(error: &PolicyFileError, path: &Path) -> CliError {
-    let shown = path.display().to_string();
-    match error {
-        PolicyFileError::Source(error) => CliError::from(error),
-        PolicyFileError::Policy(error) => {
-            CliError::new(Outcome::Unreadable, "POLICY", error.fault.clone())
-                .at(format!("{shown}:{}", error.line))
-                .hint(
-                    "docs/trust.md is the reference; `runseal trust init` writes one to start from",
-                )
-        }
-        PolicyFileError::Chain { source, .. } => {
-            let message = format!("{error}: {source}");
-            CliError::new(Outcome::Unreadable, "CHAIN", message)
-                .at(shown)
-                .hint("a version must be signed by the root before it and by its own")
-        }
-        other => CliError::new(Outcome::Unreadable, "POLICY", other.to_string()).at(shown),
-    }
+    load_policy(path, now).named(path.display())
 }
 
 /// The trust policy and the time at which it is applied.

@@ -3,11 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use runseal_core::canon::{Dialect, NoCanonicalForm, Value, canonical_bytes};
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::hidden::{answer_text, one_line, reveal, reveal_but_colours};
 use runseal_report::terminal::Screen;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 
 /// Writes `bytes` to standard output. A closed pipe is not an error: its reader has what it wanted.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
@@ -78,7 +78,7 @@ pub fn print_document(value: &Value, dialect: Dialect) -> Result<(), CliError> {
     if io::stdout().is_terminal() {
         return print_laid_out(value, dialect);
     }
-    let mut bytes = canonical_bytes(value, dialect).map_err(|error| no_form(&error))?;
+    let mut bytes = canonical_bytes(value, dialect).named("standard output")?;
     bytes.push(b'\n');
     print_bytes(&bytes)
 }
@@ -118,17 +118,13 @@ fn lay_out(value: &Value, dialect: Dialect, depth: usize) -> Result<String, CliE
 }
 
 fn leaf(value: &Value, dialect: Dialect) -> Result<String, CliError> {
-    answer_text(value, dialect).map_err(|error| no_form(&error))
-}
-
-fn no_form(error: &NoCanonicalForm) -> CliError {
-    CliError::no_form(error, "standard output")
+    answer_text(value, dialect).named("standard output")
 }
 
 /// Prints an answer as canonical JSON and one LF. Hidden characters are escaped (`\u202e`): an answer repeats what
 /// others wrote, and may be shown on a terminal by whatever is behind the pipe.
 pub fn print_asked_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
-    let mut text = answer_text(value, dialect).map_err(|error| no_form(&error))?;
+    let mut text = answer_text(value, dialect).named("standard output")?;
     text.push('\n');
     print_bytes(text.as_bytes())
 }

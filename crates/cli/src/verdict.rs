@@ -6,7 +6,7 @@ use runseal_core::canon::{Dialect, Node, ReadOptions, Value, parse_document};
 use runseal_core::verify::{Finding, Level, Outcome, Report, one_line, render_human, render_json};
 use runseal_fs::input::Input;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::ui;
 
 /// `--strict`, for commands of a single format.
@@ -31,7 +31,7 @@ impl StrictArgs {
 /// `--strict` and `--lenient`, for commands that take any format.
 #[derive(Debug, clap::Args)]
 pub struct LevelArgs {
-    /// Check form as well: stored canonically, no unknown members or files.
+    /// Check form as well: whether everything is stored canonically, with nothing unknown in a job bundle.
     #[arg(long, conflicts_with = "lenient")]
     strict: bool,
     /// Check only what the documents demand, not whether ids, hashes and statements agree.
@@ -68,8 +68,7 @@ pub fn verify_document_with(
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::default();
     let bytes = input.read(options.limits.max_bytes)?;
-    let document =
-        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    let document = parse_document(&bytes, &options).named(input.shown())?;
     let report = verify(document.root());
     if !report.is_valid() {
         return print_verdict(&report, &input.shown());

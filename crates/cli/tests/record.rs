@@ -327,7 +327,7 @@ fn large_inputs_are_referenced_and_asked_for() {
 }
 
 #[test]
-fn another_interpreter_is_a_warning_and_same_environment_a_refusal() {
+fn program_that_no_package_has_is_the_bundles_own() {
     if !has_isolation() {
         return;
     }
@@ -344,23 +344,19 @@ fn another_interpreter_is_a_warning_and_same_environment_a_refusal() {
     let path = format!("{}:/usr/bin:/bin", tools.path().join("bin").display());
     let run = |arguments: &[&str]| -> Ran {
         let mut command = project.command(arguments);
+        // Below the home folder: /tmp is the command's own.
+        command.env("HOME", tools.path());
         command.env("PATH", &path).output().unwrap().into()
     };
     let ran = run(&["record", "--run-id", "r1", "--", "mytool"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let ran = run(&["replay", "RUN_BUNDLE/r1", "--same-environment"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    // The bundle has the tool that ran, whatever is here now.
     write("two");
-    let ran = run(&["replay", "RUN_BUNDLE/r1"]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-    assert!(
-        ran.stdout.contains("REPRODUCED on another mytool"),
-        "{}",
-        ran.stdout
-    );
     let ran = run(&["replay", "RUN_BUNDLE/r1", "--same-environment"]);
-    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("NOT REPLAYABLE"), "{}", ran.stdout);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("REPRODUCED\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -535,13 +531,13 @@ fn what_cannot_be_sealed_is_refused_and_leaves_nothing() {
     let project = Project::new();
     project.write("kept.txt", "x");
     for (script, code) in [
-        ("ln -s kept.txt link", "LEFT"),
+        ("ln -s \"$(printf 'a\\377b')\" link", "LEFT"),
         ("mkfifo pipe", "LEFT"),
         ("printf x > \"$(printf 'a\\377b')\"", "LEFT"),
         ("printf x > 'back\\slash'", "LEFT"),
         (
             "python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"",
-            "FAILED",
+            "LEFT",
         ),
     ] {
         let ran = project.run(&["record", "--run-id", "r1", "--", "sh", "-c", script]);
@@ -649,7 +645,7 @@ fn gaps_are_repeated_by_verify_inspect_replay_and_the_page() {
     let project = Project::new();
     project.write(
         "net.py",
-        "import socket\ntry:\n    socket.socket()\nexcept OSError as e:\n    print(e)\n",
+        "import socket\ntry:\n    socket.create_connection(('192.0.2.1', 80))\nexcept OSError as e:\n    print(e)\n",
     );
     project.record("r1", &["--", "python3", "net.py"]);
     for arguments in [
@@ -667,11 +663,15 @@ fn gaps_are_repeated_by_verify_inspect_replay_and_the_page() {
             ran.stdout,
             ran.stderr
         );
-        assert!(ran.stdout.contains("IPv4"), "{arguments:?}: {}", ran.stdout);
+        assert!(
+            ran.stdout.contains("192.0.2.1"),
+            "{arguments:?}: {}",
+            ran.stdout
+        );
     }
     let ran = project.run(&["report", "RUN_BUNDLE/r1", "-o", "page.html"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(project.read("page.html").contains("IPv4"));
+    assert!(project.read("page.html").contains("192.0.2.1"));
 }
 
 #[test]

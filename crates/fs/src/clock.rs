@@ -2,7 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::formats::run_bundle::time::Moment;
+use runseal_core::verify::Outcome;
 
 /// Makes builds reproducible: if it is set, it replaces the current time.
 const FIXED: &str = "SOURCE_DATE_EPOCH";
@@ -19,6 +21,13 @@ pub enum ClockError {
     /// The system clock is before 1970, which cannot be right.
     #[error("the system's clock stands before 1970")]
     Before1970,
+}
+
+impl Diagnose for ClockError {
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::of(self, Outcome::Usage, "USAGE")
+            .hint("SOURCE_DATE_EPOCH is the seconds since 1970-01-01T00:00:00Z, such as 1700000000")
+    }
 }
 
 /// The seconds since 1970 that SOURCE_DATE_EPOCH fixes, if it is set.

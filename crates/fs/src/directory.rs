@@ -9,20 +9,19 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
-    ContentFact, Entry, EntryKind, EntryName, FileDigests, Got, Seen, Source, SourceError, Want,
-    read_bounded,
+    ContentFact, Entry, EntryKind, EntryName, FileDigests, Got, Seen, Source, SourceError, Threads,
+    Want, read_bounded,
 };
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::content::{SMALL, read_content};
 use crate::stream::BUFFER;
-use crate::threads::{Task, help_out, processors};
+use crate::threads::{SHARE, UnitThreads};
 
 /// The flags for opening files: a pipe does not block, a terminal does not become ours.
 const OPEN_FILE: OFlags = OFlags::RDONLY
@@ -35,14 +34,6 @@ const OPEN_FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
-
-/// Files that a thread takes at a time: few, so that all threads finish together.
-const SHARE: usize = 16;
-/// Fewer files than this are read on a single thread.
-const FEW: usize = 64;
-/// Files that a thread of several visits at a time: as many as one thread reads, so that opening their
-/// folder anew costs little.
-const VISIT: usize = FEW - 1;
 
 /// Whether the folder itself may be reached by a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,9 +49,7 @@ pub enum RootLink {
 pub struct DirectorySource {
     root: OwnedFd,
     shown: String,
-    threads: Option<usize>,
-    /// How many of the threads are already at work for whoever asks for more.
-    lent: AtomicUsize,
+    threads: UnitThreads,
 }
 
 impl DirectorySource {
@@ -75,8 +64,7 @@ impl DirectorySource {
             Ok(root) => Ok(Self {
                 root,
                 shown,
-                threads: None,
-                lent: AtomicUsize::new(0),
+                threads: UnitThreads::new(None),
             }),
             // Only for the message: find out what is there instead.
             Err(errno) => Err(match std::fs::symlink_metadata(path) {
@@ -93,20 +81,13 @@ impl DirectorySource {
     /// processors.
     #[must_use]
     pub fn with_threads(mut self, threads: Option<usize>) -> Self {
-        self.threads = threads;
+        self.threads = UnitThreads::new(threads);
         self
     }
 
-    /// How many threads are worthwhile for this many files at the moment. With few files, a second
-    /// thread has hardly started when the first is done; with more threads than processors, two of
-    /// them may share one while another is idle.
-    fn threads_for(&self, files: usize) -> usize {
-        if files < FEW {
-            return 1;
-        }
-        let threads = self.threads.unwrap_or_else(processors);
-        let free = threads.saturating_sub(self.lent.load(Ordering::Relaxed));
-        free.min(files.div_ceil(SHARE)).max(1)
+    /// The threads that read its files, for whoever else works on the same unit.
+    pub fn threads(&self) -> &UnitThreads {
+        &self.threads
     }
 
     /// Opens a regular file; returns its handle and current size. A device is not even opened, which could have effects,
@@ -231,31 +212,6 @@ impl Source for DirectorySource {
         })
     }
 
-    fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
-        if self.threads_for(usize::MAX) < 2 {
-            first();
-            return second();
-        }
-        thread::scope(|scope| {
-            self.lent.fetch_add(1, Ordering::Relaxed);
-            let task = Task::begin(scope, || {
-                first();
-                self.lent.fetch_sub(1, Ordering::Relaxed);
-            });
-            second();
-            if let Task::Refused(first) = task {
-                first();
-            }
-        });
-    }
-
-    fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync)) {
-        thread::scope(|scope| {
-            help_out(scope, self.threads_for(files) - 1, || work(VISIT));
-            work(VISIT);
-        });
-    }
-
     fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
         let next = AtomicUsize::new(0);
         let work = || {
@@ -275,10 +231,7 @@ impl Source for DirectorySource {
                 }
             }
         };
-        thread::scope(|scope| {
-            help_out(scope, self.threads_for(files.len()) - 1, work);
-            work();
-        });
+        self.threads.together(files.len(), &|_| work());
     }
 }
 

@@ -12,6 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -54,6 +55,16 @@ pub enum StagingError {
     /// Something could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
+}
+
+impl Diagnose for StagingError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Exists(_) => Diagnosis::unreadable(self, "EXISTS")
+                .hint("choose another name; what exists is never replaced"),
+            Self::Write(error) => error.diagnosis(),
+        }
+    }
 }
 
 /// A bundle or pack under construction.

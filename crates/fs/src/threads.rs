@@ -6,8 +6,11 @@
 
 use std::io;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
+
+use runseal_core::source::Threads;
 
 /// How many threads can work at once here. The system is asked once: every answer takes a dozen calls.
 pub fn processors() -> usize {
@@ -88,6 +91,72 @@ pub fn help_out<'scope, T: Send + 'scope>(
 ) -> Vec<ScopedJoinHandle<'scope, T>> {
     let granted = (0..count).map_while(|_| Builder::new().spawn_scoped(scope, work).ok());
     granted.collect()
+}
+
+/// Files that a thread takes at a time: few, so that all threads finish together.
+pub(crate) const SHARE: usize = 16;
+/// Fewer files than this are read on a single thread.
+const FEW: usize = 64;
+/// Files that a thread of several visits at a time: as many as one thread reads, so that opening their
+/// folder anew costs little.
+const VISIT: usize = FEW - 1;
+
+/// The threads that work on one unit.
+#[derive(Debug, Default)]
+pub struct UnitThreads {
+    /// Their number; by default that of the processors.
+    count: Option<usize>,
+    /// How many of them are already at work for whoever asks for more.
+    lent: AtomicUsize,
+}
+
+impl UnitThreads {
+    /// At most this many threads; by default the number of processors.
+    pub const fn new(count: Option<usize>) -> Self {
+        Self {
+            count,
+            lent: AtomicUsize::new(0),
+        }
+    }
+
+    /// The number of threads worthwhile for this many files at the moment. With few files, a second
+    /// thread has hardly started when the first is done; with more threads than processors, two of
+    /// them may share one while another is idle.
+    fn worthwhile(&self, files: usize) -> usize {
+        if files < FEW {
+            return 1;
+        }
+        let threads = self.count.unwrap_or_else(processors);
+        let free = threads.saturating_sub(self.lent.load(Ordering::Relaxed));
+        free.min(files.div_ceil(SHARE)).max(1)
+    }
+}
+
+impl Threads for UnitThreads {
+    fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+        if self.worthwhile(usize::MAX) < 2 {
+            first();
+            return second();
+        }
+        thread::scope(|scope| {
+            self.lent.fetch_add(1, Ordering::Relaxed);
+            let task = Task::begin(scope, || {
+                first();
+                self.lent.fetch_sub(1, Ordering::Relaxed);
+            });
+            second();
+            if let Task::Refused(first) = task {
+                first();
+            }
+        });
+    }
+
+    fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync)) {
+        thread::scope(|scope| {
+            help_out(scope, self.worthwhile(files) - 1, || work(VISIT));
+            work(VISIT);
+        });
+    }
 }
 
 /// Asks for a thread and lets it end, for those who cannot do without.

@@ -1,7 +1,9 @@
 //! What prevents the harness from producing a result: RUN_E001-RUN_E007.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_fs::models::{SECRET_HINT, SecretSearchError};
 
 /// An error of the harness. A plan that fails is not an error, but a run that is not accepted.
@@ -39,6 +41,15 @@ pub enum HarnessError {
     /// A bug in this program, with what is known about it.
     #[error("{0}")]
     Internal(String),
+}
+
+impl Diagnose for HarnessError {
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis {
+            hint: self.hint().map(Cow::Owned),
+            ..Diagnosis::unreadable(self, self.code()).message(self.to_string())
+        }
+    }
 }
 
 impl HarnessError {

@@ -50,6 +50,10 @@ pub(super) fn plan(bytes: &[u8], path: &Path) -> Result<PlanOutcome, HarnessErro
         Err(refusal) => return Ok(PlanOutcome::Refused(refusal.to_string())),
     };
     match transform(&intent) {
+        Ok(Bundle {
+            failure: Some(failure),
+            ..
+        }) => Ok(PlanOutcome::Refused(failure)),
         Ok(bundle) => {
             let hash = bundle
                 .compute_hash()

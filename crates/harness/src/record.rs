@@ -7,7 +7,7 @@ use runseal_core::digest::ContentHash;
 use runseal_core::formats::evidence::{CONTENTS, PROPOSAL};
 use runseal_core::formats::pack::derive_sandbox_id;
 use runseal_core::formats::policy::Policy;
-use runseal_core::formats::run::{ResultKind, SCHEMA_VERSION};
+use runseal_core::formats::run::{ResultKind, SCHEMA_VERSION, refusal_text};
 use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::timestamp::format_utc;
 use runseal_kernel::kernel_version;
@@ -222,18 +222,13 @@ pub(super) fn make_run(record: &RunRecord<'_>) -> Value {
         ("bundle", Value::from(bundle)),
         ("kernel_result_kind", Value::from(record.kind.name())),
         ("execution", Value::from(record.execution.clone())),
-        (
-            "decision",
-            Value::object([
-                ("accepted", Value::from(record.accepted)),
-                (
-                    "reasons",
-                    Value::array(record.reasons.iter().map(String::as_str)),
-                ),
-                ("validated_by_kernel", Value::from(true)),
-            ]),
-        ),
         ("model_mode", Value::from(record.model_mode)),
+    ]);
+    let reasons = record.reasons.iter().map(String::as_str);
+    let mut decision = Value::object([
+        ("accepted", Value::from(record.accepted)),
+        ("reasons", Value::array(reasons)),
+        ("validated_by_kernel", Value::from(true)),
     ]);
     if record.kind == ResultKind::Clarify {
         let questions = record.questions.iter().map(String::as_str);
@@ -241,7 +236,9 @@ pub(super) fn make_run(record: &RunRecord<'_>) -> Value {
     }
     if let Some(refusal) = record.refusal {
         run.insert("refuse_reason", refusal);
+        decision.insert("reason", refusal_text(refusal));
     }
+    run.insert("decision", decision);
     run
 }
 

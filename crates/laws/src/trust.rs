@@ -5,7 +5,8 @@ use runseal_core::digest::Digest;
 use runseal_core::verify::authenticity::SignedState;
 use runseal_trust::budget::Budget;
 use runseal_trust::check::{
-    About, Checked, Found, FoundSignature, Known, check_signatures, read_signatures,
+    CheckedSignature, Found, FoundSignature, KnownSigners, SignedUnit, check_signatures,
+    read_signatures,
 };
 use runseal_trust::dsse::{Envelope, IN_TOTO};
 use runseal_trust::keys::{PrivateKey, Signer as _};
@@ -72,13 +73,13 @@ fn facts() -> Facts {
     }
 }
 
-fn check(found: &[Found]) -> (Vec<Checked>, u32) {
+fn check(found: &[Found]) -> (Vec<CheckedSignature>, u32) {
     let (target, facts) = (target(), facts());
-    let about = About {
+    let about = SignedUnit {
         target: &target,
         facts: &facts,
     };
-    let known = Known {
+    let known = KnownSigners {
         keys: Some(vec![(known_key().public_key().clone(), "ada".to_owned())]),
         anchors: Anchors::parse(AUTHORITY).expect("the root is a certificate"),
         sigstore: None,
@@ -104,7 +105,8 @@ pub fn check_signature_file(bytes: &[u8]) {
     assert!(spent <= MAX_CHECKS_A_UNIT, "{spent}");
     assert!(checked.len() <= MAX_SIGNATURES + 1, "{}", checked.len());
     let (again, _) = check(&found);
-    let states = |list: &[Checked]| list.iter().map(|one| one.note.clone()).collect::<Vec<_>>();
+    let states =
+        |list: &[CheckedSignature]| list.iter().map(|one| one.note.clone()).collect::<Vec<_>>();
     assert_eq!(states(&checked), states(&again));
     let honest = honest_envelope();
     for one in checked {

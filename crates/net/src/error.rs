@@ -4,12 +4,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::NoCanonicalForm;
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
+use runseal_core::verify::Outcome;
 
 /// Why recording or replaying failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
     /// The proxy cannot listen on the address.
-    #[error("cannot listen on `{address}`: {source}")]
+    #[error("cannot listen on `{address}`")]
     Listen {
         /// The address, with its port.
         address: String,
@@ -25,7 +27,7 @@ pub enum NetError {
         reason: String,
     },
     /// A file could not be read.
-    #[error("it cannot be read: {source}")]
+    #[error("it cannot be read")]
     Read {
         /// The file.
         path: PathBuf,
@@ -33,7 +35,7 @@ pub enum NetError {
         source: io::Error,
     },
     /// A file could not be written.
-    #[error("it cannot be written: {source}")]
+    #[error("it cannot be written")]
     Write {
         /// The file.
         path: PathBuf,
@@ -81,7 +83,7 @@ pub enum NetError {
         offset: usize,
     },
     /// The server could not be started.
-    #[error("cannot start the server `{program}`: {source}")]
+    #[error("cannot start the server `{program}`")]
     Server {
         /// The program as it was given.
         program: String,
@@ -91,6 +93,30 @@ pub enum NetError {
     /// The system could not provide a thread, a signal handler or random bytes.
     #[error("the system refuses: {0}")]
     System(String),
+}
+
+impl Diagnose for NetError {
+    fn diagnosis(&self) -> Diagnosis {
+        let outcome = match self {
+            Self::Upstream { .. } | Self::Fork { .. } => Outcome::Usage,
+            Self::System(_) => Outcome::Internal,
+            Self::Recording { .. } => Outcome::Malformed,
+            Self::Listen { .. }
+            | Self::Read { .. }
+            | Self::Write { .. }
+            | Self::Exists { .. }
+            | Self::Live { .. }
+            | Self::Server { .. } => Outcome::Unreadable,
+            Self::Secret { .. } => Outcome::Invalid,
+        };
+        let location = match self.path() {
+            Some(path) => Location::Within(path.display().to_string()),
+            None => Location::InMessage,
+        };
+        Diagnosis::of(self, outcome, self.code())
+            .located(location)
+            .hint(self.hint())
+    }
 }
 
 impl NetError {

@@ -8,7 +8,7 @@ use runseal_core::canon::{Members, NoCanonicalForm, Value};
 use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::RULES;
 use runseal_core::formats::redacted::RedactedView;
-use runseal_core::formats::redacted::chunks::{CHUNK, chunk_place, read_chunks};
+use runseal_core::formats::redacted::chunks::{PIECE, chunk_place, read_pieces};
 use runseal_core::formats::redacted::commit::{Key, commit_bytes, commit_value, marker};
 use runseal_core::formats::redacted::documents::{
     FileKind, Opening, REDACTED, REDACTION, Redacted, Redaction, Withheld, pointer_step,
@@ -120,7 +120,7 @@ fn show(
 pub(super) type PieceReplacements<'a> = &'a dyn Fn(usize) -> Option<&'a [u8]>;
 
 /// The replacement of a withheld piece.
-static BLANK: [u8; CHUNK as usize] = [0; CHUNK as usize];
+static BLANK: [u8; PIECE as usize] = [0; PIECE as usize];
 
 fn copy_error(path: &str, source: io::Error) -> RedactError {
     let path = path.to_owned();
@@ -167,7 +167,7 @@ impl CopyFiles {
     ) -> Result<(), RedactError> {
         let mut file = source.open(&safe(from)?)?;
         let (mut out, _) = self.staging.create(to)?;
-        self.buffer.resize(CHUNK as usize, 0);
+        self.buffer.resize(PIECE as usize, 0);
         for at in 0.. {
             let mut count = 0;
             while count < self.buffer.len() {
@@ -318,7 +318,7 @@ pub fn render_copy(original: &Original, plan: &RedactionPlan) -> Result<CopyCont
             (None, Content::Chunks(chunked)) if plan.places.touches(path) => {
                 let place = |at: usize| chunk_place(at, chunked.size);
                 let covers = |at: &usize| plan.places.covers(path, Some(&place(*at)));
-                blank = (0..chunked.chunks.len()).filter(covers).collect();
+                blank = (0..chunked.pieces.len()).filter(covers).collect();
                 Opening::Pieces(chunked.open_pieces(&key, |at| blank.contains(&at)))
             }
             (None, Content::Chunks(chunked)) => {
@@ -376,7 +376,7 @@ pub(super) fn is_sealed_file(redaction: &Redaction, path: &str, key: &Key, bytes
     match file.kind {
         FileKind::Json | FileKind::Lines => false,
         FileKind::Bytes => commit_bytes(&Digest::of(bytes), &key.salt()) == file.commitment,
-        FileKind::Chunks => read_chunks(&mut &*bytes, |_| ())
+        FileKind::Chunks => read_pieces(&mut &*bytes, |_| ())
             .is_ok_and(|chunked| chunked.commit(key) == file.commitment),
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use runseal_core::canon::{JsonString, ReadOptions, Value, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::chunks::{
-    CHUNK, ChunkOpening, ChunkedFile, chunk_place, parse_byte_range,
+    ChunkOpening, PIECE, PiecedFile, chunk_place, parse_byte_range,
 };
 use runseal_core::formats::redacted::commit::{Key, commit_bytes, commit_value, read_marker};
 use runseal_core::formats::redacted::documents::{
@@ -93,7 +93,7 @@ fn disclose_pieces(
                 ("path", name.clone()),
                 ("pointer", place),
                 ("base64", encode_base64(piece)),
-                ("key", ChunkedFile::chunk_key(&key, at).to_hex()),
+                ("key", PiecedFile::chunk_key(&key, at).to_hex()),
             ]));
         }
         at += 1;
@@ -277,7 +277,7 @@ impl DisclosingCopy {
             return Err(withheld());
         };
         let openings = &mut opening.chunks;
-        let at = parse_byte_range(range).map(|(first, _)| first / CHUNK);
+        let at = parse_byte_range(range).map(|(first, _)| first / PIECE);
         let at = at.and_then(|at| usize::try_from(at).ok());
         let at = at.ok_or_else(withheld)?;
         let opening = openings.get_mut(at).ok_or_else(withheld)?;

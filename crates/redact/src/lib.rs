@@ -18,7 +18,9 @@ mod spellings;
 use std::io;
 use std::path::PathBuf;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::source::SourceError;
+use runseal_core::verify::Outcome;
 use thiserror::Error;
 
 use runseal_fs::atomic::WriteError;
@@ -116,3 +118,72 @@ pub enum RedactError {
         source: io::Error,
     },
 }
+
+impl Diagnose for RedactError {
+    fn diagnosis(&self) -> Diagnosis {
+        use Outcome::{Invalid, Unreadable, Usage};
+        let (outcome, code, hint) = match self {
+            Self::Source(error) => return error.diagnosis(),
+            Self::Write(error) | Self::Staging(StagingError::Write(error)) => {
+                return error.diagnosis();
+            }
+            Self::Unsound(_) => return Diagnosis::internal(self),
+            Self::Staging(StagingError::Exists(_)) => {
+                (Unreadable, "EXISTS", "choose another place with -o")
+            }
+            Self::NotRedactable => (
+                Unreadable,
+                "NOT_REDACTABLE",
+                "make it again with --redactable (record, seal, engine run, run --pack, job build), sign \
+                 that, and redact it; the new seal proves what it contains from now on, not that the old \
+                 one contained the same",
+            ),
+            Self::NoCopy => (
+                Unreadable,
+                "NOT_REDACTED",
+                "`runseal redact` makes a copy; only what a copy withholds can be put back",
+            ),
+            Self::AlreadyRedacted => (
+                Unreadable,
+                "REDACTED",
+                "redact the bundle that was sealed, with more places",
+            ),
+            Self::WrongSeed | Self::NoSeed(_) => (Unreadable, "SEED", SEED_HINT),
+            Self::Changed(_) | Self::Commitment(_) => (
+                Unreadable,
+                "CHANGED",
+                "`runseal verify` says more; nothing was written",
+            ),
+            Self::FitsNothing(_) => (
+                Invalid,
+                "FITS_NOTHING",
+                "a place is PATH or PATH#/pointer as in the bundle; `runseal inspect` lists the files",
+            ),
+            Self::Pattern { .. } => (Usage, "USAGE", "nothing was written"),
+            Self::Stays { .. } => (
+                Invalid,
+                "STAYS",
+                "docs/redaction.md lists what every copy shows",
+            ),
+            Self::Disclosure(_) => (
+                Invalid,
+                "DISCLOSURE",
+                "`runseal redact --disclose` makes one; nothing was written",
+            ),
+            Self::Token(_) => (Unreadable, "SD_JWT", "nothing was written"),
+            Self::NoCommitment(_) => (
+                Invalid,
+                "NO_COMMITMENT",
+                "nothing was written; seal it without --redactable, or change what is named",
+            ),
+            Self::LooksRedacted(_) => (Invalid, "MARKER", "rename the member"),
+            Self::Random(_) | Self::Copy { .. } => (Unreadable, "SYSTEM", "nothing was written"),
+        };
+        Diagnosis::of(self, outcome, code)
+            .located(Location::Named)
+            .hint(hint)
+    }
+}
+
+/// The advice when a seed is missing or belongs to another bundle.
+pub const SEED_HINT: &str = "--seed FILE names the seed that was kept when the bundle was sealed";

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use regex::bytes::Regex;
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
-use runseal_core::formats::redacted::chunks::{CHUNK, LARGE, chunk_place};
+use runseal_core::formats::redacted::chunks::{LARGE, PIECE, chunk_place};
 use runseal_core::source::SourceError;
 
 use super::RedactError;
@@ -112,9 +112,9 @@ pub(super) fn match_chunks(
             source,
         })?;
         for found in pattern.find_iter(&window) {
-            let first = (start + found.start() as u64) / CHUNK;
+            let first = (start + found.start() as u64) / PIECE;
             // An empty match counts at its position.
-            let last = (start + found.end().max(found.start() + 1) as u64 - 1) / CHUNK;
+            let last = (start + found.end().max(found.start() + 1) as u64 - 1) / PIECE;
             hit.extend(first..=last);
         }
         if (count as u64) < room {
@@ -125,7 +125,7 @@ pub(super) fn match_chunks(
         start += keep as u64;
     }
     hit.extend(search_windows(original, path, pattern)?);
-    let at = hit.into_iter().filter(|at| at * CHUNK < size);
+    let at = hit.into_iter().filter(|at| at * PIECE < size);
     let at = at.filter_map(|at| usize::try_from(at).ok());
     Ok(at.map(|at| chunk_place(at, size)).collect())
 }
@@ -154,7 +154,7 @@ fn search_windows(
         next += 1;
         if next - first == SPELLED as u64 {
             search(&window, first, next);
-            window.drain(..SPELLED / 2 * CHUNK as usize);
+            window.drain(..SPELLED / 2 * PIECE as usize);
             first += SPELLED as u64 / 2;
         }
     })?;

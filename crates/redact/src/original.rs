@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use runseal_core::canon::{JsonString, Value};
 use runseal_core::digest::Digest;
-use runseal_core::formats::redacted::chunks::{ChunkedFile, LARGE, read_chunks};
+use runseal_core::formats::redacted::chunks::{LARGE, PiecedFile};
 use runseal_core::formats::redacted::commit::{Key, Seed, commit_bytes, commit_value};
 use runseal_core::formats::redacted::documents::{
     CommittedFile, FileKind, REDACTED, REDACTION, Redaction, array_index, pointer_steps,
@@ -40,7 +40,7 @@ pub(super) enum Content {
     /// The possible digests in its bytes.
     Bytes(Digits),
     /// Its pieces, which are searched on demand.
-    Chunks(ChunkedFile),
+    Chunks(PiecedFile),
 }
 
 /// A redactable bundle whose files match its commitment.
@@ -67,8 +67,8 @@ pub(super) fn read_pieces(
     file: &mut dyn Read,
     path: &str,
     see: impl FnMut(&[u8]),
-) -> Result<ChunkedFile, SourceError> {
-    read_chunks(file, see).map_err(|source| SourceError::Io {
+) -> Result<PiecedFile, SourceError> {
+    runseal_core::source::read_pieces(file, see).map_err(|source| SourceError::Io {
         path: path.to_owned(),
         source,
     })

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Value;
 use runseal_core::digest::Digest;
-use runseal_core::formats::redacted::chunks::{LARGE, read_chunks};
+use runseal_core::formats::redacted::chunks::{LARGE, read_pieces};
 use runseal_core::formats::redacted::commit::{Seed, commit_bytes, commit_value, has_marker};
 use runseal_core::formats::redacted::documents::{
     CommittedFile, FileKind, REDACTION_SALT, Redaction,
@@ -171,20 +171,20 @@ impl<'a> Committing<'a> {
             if let Some(value) = read_lines(&bytes) {
                 return self.add_document(path, FileKind::Lines, value);
             }
-            let chunked = read_chunks(&mut bytes.as_slice(), |_| ()).map_err(fail)?;
+            let chunked = read_pieces(&mut bytes.as_slice(), |_| ()).map_err(fail)?;
             (kind, values, commitment) = if size > LARGE {
                 (
                     FileKind::Chunks,
-                    chunked.chunks.len() as u64,
+                    chunked.pieces.len() as u64,
                     chunked.commit(&key),
                 )
             } else {
                 (FileKind::Bytes, 1, commit_bytes(&digest, &key.salt()))
             };
         } else if size > LARGE {
-            let chunked = read_chunks(&mut open()?, |_| ()).map_err(fail)?;
+            let chunked = read_pieces(&mut open()?, |_| ()).map_err(fail)?;
             kind = FileKind::Chunks;
-            values = chunked.chunks.len() as u64;
+            values = chunked.pieces.len() as u64;
             commitment = chunked.commit(&key);
         } else {
             kind = FileKind::Bytes;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex::bytes::Regex;
 use runseal_core::canon::Value;
-use runseal_core::formats::redacted::chunks::{CHUNK, ChunkedFile, chunk_place, parse_byte_range};
+use runseal_core::formats::redacted::chunks::{PIECE, PiecedFile, chunk_place, parse_byte_range};
 use runseal_core::formats::redacted::documents::{
     Withheld, find_value, pointer_step, pointer_steps,
 };
@@ -263,12 +263,12 @@ fn find_pointers(document: &Value, pointer: &str) -> Vec<String> {
 }
 
 /// Returns the pieces of a file that overlap `range`; none if it exceeds the file.
-pub(super) fn find_chunks(chunked: &ChunkedFile, range: &str) -> Vec<String> {
+pub(super) fn find_chunks(chunked: &PiecedFile, range: &str) -> Vec<String> {
     let Some((first, last)) = parse_byte_range(range).filter(|(_, last)| *last < chunked.size)
     else {
         return Vec::new();
     };
-    let pieces = first / CHUNK..=last / CHUNK;
+    let pieces = first / PIECE..=last / PIECE;
     let at = pieces.filter_map(|at| usize::try_from(at).ok());
     at.map(|at| chunk_place(at, chunked.size)).collect()
 }

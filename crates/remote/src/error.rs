@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::io;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
+use runseal_core::verify::Outcome;
 use runseal_fs::staging::StagingError;
 use thiserror::Error;
 
@@ -233,6 +235,21 @@ impl RemoteError {
             }
             Self::Protocol { .. } | Self::Refused { .. } | Self::Local { .. } => None,
             Self::Http(error) => error.hint(),
+        }
+    }
+}
+
+impl Diagnose for RemoteError {
+    fn diagnosis(&self) -> Diagnosis {
+        let outcome = match self {
+            Self::Address { .. } => Outcome::Usage,
+            Self::Corrupt { .. } | Self::NotValid { .. } => Outcome::Invalid,
+            _ => Outcome::Unreadable,
+        };
+        Diagnosis {
+            location: Location::Named,
+            hint: self.hint().map(Cow::Borrowed),
+            ..Diagnosis::of(self, outcome, self.code())
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use runseal_core::verify::{Checked, Level, Verdict};
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
+use runseal_core::verify::{Level, Outcome, UnitResult, Verdict};
 use runseal_fs::survey::{LocalFiles, RenamedFiles, Tally, VerifyOptions, survey_files};
 use thiserror::Error;
 
@@ -20,6 +21,19 @@ pub enum Objection {
     Several(usize),
 }
 
+impl Diagnose for Objection {
+    fn diagnosis(&self) -> Diagnosis {
+        let outcome = match self {
+            Self::Unchecked(_) => Outcome::Unreadable,
+            Self::Broken | Self::Several(_) => Outcome::Invalid,
+        };
+        Diagnosis::of(self, outcome, "NOT_VALID")
+            .message(format!("it {self}, so it was not pushed"))
+            .located(Location::Named)
+            .hint(self.hint())
+    }
+}
+
 impl Objection {
     /// Returns advice on what to do about it.
     pub const fn hint(&self) -> &'static str {
@@ -34,7 +48,7 @@ impl Objection {
 ///
 /// # Errors
 /// If not.
-pub fn check_survey(results: &[Checked]) -> Result<(), Objection> {
+pub fn check_survey(results: &[UnitResult]) -> Result<(), Objection> {
     match results {
         [only] if only.is_valid() => Ok(()),
         [only] => Err(match &only.verdict {

@@ -452,6 +452,11 @@ fn run_outcome(exhibit: &Exhibit<'_>) -> Answer {
             format!("Failed with status {status}"),
             "the command failed",
         ),
+        RunEnding::Interrupted(signal) => answer(
+            Tone::Bad,
+            format!("Interrupted by signal {signal}"),
+            "somebody interrupted the command before it had done its work",
+        ),
         RunEnding::Failed => answer(Tone::Bad, "Failed".to_owned(), "the run failed"),
         RunEnding::Unknown => answer(
             Tone::Neutral,

@@ -1,8 +1,10 @@
 //! The error type: a stable code, a sentence, and a way on.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use runseal_core::canon::{JsonError, NoCanonicalForm};
+use runseal_core::diagnosis::{Diagnose, Location, with_cause};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
 use runseal_fs::clock::ClockError;
@@ -19,6 +21,7 @@ use runseal_runs::run::seal::SealError;
 pub struct Error {
     code: &'static str,
     message: String,
+    hint: Option<Cow<'static, str>>,
     findings: Vec<Finding>,
 }
 
@@ -27,13 +30,19 @@ impl Error {
         Self {
             code,
             message: message.into(),
+            hint: None,
             findings: Vec::new(),
         }
     }
 
-    /// The code, in capitals: `NOT_FOUND`, `JSON`, `REJECTED` …
+    /// The code, in capitals: `NOT_FOUND`, `JSON_EMPTY`, `REJECTED` …
     pub fn code(&self) -> &'static str {
         self.code
+    }
+
+    /// What to do about it, if anything is known, in the words of the command line.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     /// Why a run was rejected, rule by rule.
@@ -41,12 +50,19 @@ impl Error {
         &self.findings
     }
 
-    pub(crate) fn json(error: JsonError) -> Self {
-        Self::new("JSON", format!("{}, at {}", error.kind, error.position))
-    }
-
-    pub(crate) fn no_form(error: NoCanonicalForm) -> Self {
-        Self::new("NO_FORM", error.to_string())
+    /// The error of a library, with the findings because of which it was refused.
+    fn diagnosed(error: &dyn Diagnose, findings: Vec<Finding>) -> Self {
+        let diagnosis = error.diagnosis();
+        let message = match diagnosis.location {
+            Location::Within(part) => format!("{}, at{part}", diagnosis.message),
+            Location::InMessage | Location::Named => diagnosis.message,
+        };
+        Self {
+            code: diagnosis.code,
+            message,
+            hint: diagnosis.hint,
+            findings,
+        }
     }
 }
 
@@ -64,34 +80,25 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A message with its cause.
-fn chain(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
+/// Errors that need nothing but their diagnosis.
+macro_rules! diagnosed {
+    ($($error:ty),* $(,)?) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::diagnosed(&error, Vec::new())
+            }
+        })*
+    };
 }
 
-impl From<SourceError> for Error {
-    fn from(error: SourceError) -> Self {
-        let code = match &error {
-            SourceError::NotFound { .. } => "NOT_FOUND",
-            _ => "IO",
-        };
-        Self::new(code, chain(&error))
-    }
-}
-
-impl From<LoadError> for Error {
-    fn from(error: LoadError) -> Self {
-        match error {
-            LoadError::Source(error) => error.into(),
-            LoadError::Json(error) => Self::json(error),
-            other @ LoadError::Unknown { .. } => Self::new("UNKNOWN_FORMAT", other.to_string()),
-            other => Self::new("UNREADABLE", other.to_string()),
-        }
-    }
-}
+diagnosed!(
+    SourceError,
+    JsonError,
+    NoCanonicalForm,
+    LoadError,
+    ClockError,
+    PolicyFileError,
+);
 
 impl From<SealError> for Error {
     fn from(error: SealError) -> Self {
@@ -100,8 +107,7 @@ impl From<SealError> for Error {
                 findings,
                 ..Self::new("REJECTED", "nothing was sealed")
             },
-            SealError::Read(error) => error.into(),
-            other => Self::new("SEAL", chain(&other)),
+            other => Self::diagnosed(&other, Vec::new()),
         }
     }
 }
@@ -109,10 +115,8 @@ impl From<SealError> for Error {
 impl From<DeclareError> for Error {
     fn from(error: DeclareError) -> Self {
         match error {
-            DeclareError::Read(error) => error.into(),
             DeclareError::Seal(error) => error.into(),
-            other @ DeclareError::Work(_) => Self::new("IO", other.to_string()),
-            other => Self::new("NAME", other.to_string()),
+            other => Self::diagnosed(&other, Vec::new()),
         }
     }
 }
@@ -121,8 +125,10 @@ impl From<RecordError> for Error {
     fn from(error: RecordError) -> Self {
         match error {
             RecordError::AskedModels => Self::new("MODELS", error.to_string()),
-            RecordError::NamesNoFiles => Self::new("USAGE", error.to_string()),
-            _ => Self::new("REPLAY", chain(&error)),
+            RecordError::NamesNoFiles | RecordError::ComparesExactly => {
+                Self::new("USAGE", error.to_string())
+            }
+            _ => Self::new("REPLAY", with_cause(&error)),
         }
     }
 }
@@ -130,24 +136,11 @@ impl From<RecordError> for Error {
 impl From<UnpackError> for Error {
     fn from(error: UnpackError) -> Self {
         match error {
-            UnpackError::Read(error) => error.into(),
             UnpackError::Faults(findings) => Self {
                 findings,
                 ..Self::new("ARCHIVE", "the archive can be read in more than one way")
             },
-            other => Self::new("UNKNOWN_FORMAT", other.to_string()),
+            other => Self::diagnosed(&other, Vec::new()),
         }
-    }
-}
-
-impl From<ClockError> for Error {
-    fn from(error: ClockError) -> Self {
-        Self::new("CLOCK", error.to_string())
-    }
-}
-
-impl From<PolicyFileError> for Error {
-    fn from(error: PolicyFileError) -> Self {
-        Self::new("POLICY", chain(&error))
     }
 }

@@ -81,8 +81,8 @@ use runseal_core::hidden::answer_text;
 /// # Errors
 /// If the text is not strict JSON, or has no canonical form.
 pub fn canon(json: &[u8]) -> Result<Vec<u8>, Error> {
-    let document = parse_document(json, &ReadOptions::default()).map_err(Error::json)?;
-    canonical_bytes(&document.root().to_value(), Dialect::Jcs).map_err(Error::no_form)
+    let document = parse_document(json, &ReadOptions::default())?;
+    canonical_bytes(&document.root().to_value(), Dialect::Jcs).map_err(Error::from)
 }
 
 /// Returns the SHA-256 of bytes, as 64 hexadecimal digits.
@@ -96,5 +96,5 @@ pub fn digest(bytes: &[u8]) -> String {
 
 /// A value as the command prints it: one canonical line, with hidden characters escaped.
 fn json_text(value: &Value) -> Result<String, Error> {
-    answer_text(value, Dialect::Kernel).map_err(Error::no_form)
+    answer_text(value, Dialect::Kernel).map_err(Error::from)
 }

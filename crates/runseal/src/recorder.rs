@@ -43,7 +43,7 @@ impl Parameter {
             Self::Integer(value) => Ok(value.into()),
             Self::Number(value) => number(value),
             Self::Text(value) => Ok(value.into()),
-            Self::Json(text) => parse_value(text.as_bytes()).map_err(Error::json),
+            Self::Json(text) => parse_value(text.as_bytes()).map_err(Error::from),
         }
     }
 }
@@ -88,7 +88,7 @@ fn number(value: f64) -> Result<Value, Error> {
     if !value.is_finite() {
         return Err(Error::new("NUMBER", format!("JSON has no {value}")));
     }
-    parse_value(format!("{value:?}").as_bytes()).map_err(Error::json)
+    parse_value(format!("{value:?}").as_bytes()).map_err(Error::from)
 }
 
 impl Recorder {

@@ -146,6 +146,8 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
         search: std::env::var_os("PATH"),
         limits: recorded::policy(),
         secrets: Default::default(),
+        compare: Default::default(),
+        new_files: None,
         watching: Watching::default(),
     };
     let replayed = replay_bundle(

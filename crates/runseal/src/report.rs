@@ -8,7 +8,7 @@ use runseal_core::formats::Format;
 use runseal_core::timestamp::parse_utc;
 use runseal_core::verify::answer::{render_survey_json, render_survey_junit, render_survey_sarif};
 use runseal_core::verify::{
-    Checked, Demands, Finding, Level, SignatureDemand, Surface, Survey, Verdict, exit_code,
+    Demands, Finding, Level, SignatureDemand, Surface, Survey, UnitResult, Verdict, exit_code,
 };
 use runseal_fs::clock::ClockError;
 use runseal_fs::signing::{LoadedPolicy, SignatureJudge, TrustQuestion, load_policy};
@@ -198,7 +198,7 @@ impl fmt::Display for Report {
 
 /// One unit of a report.
 #[derive(Debug, Clone, Copy)]
-pub struct Unit<'a>(&'a Checked);
+pub struct Unit<'a>(&'a UnitResult);
 
 impl<'a> Unit<'a> {
     /// Its path, as given or below a given one; inside an archive as `evidence.zip!/run`.

@@ -110,7 +110,7 @@ pub fn seal(
     };
     let request = Request {
         engine: &engine,
-        input: parse_value(input).map_err(Error::json)?,
+        input: parse_value(input)?,
         parameters: None,
         upstream: &options.upstream,
         out: out.as_ref(),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use runseal_core::verify::Level;
-use runseal_fs::signing::{OuterFiles, TrustQuestion};
+use runseal_fs::signing::{ArchiveSignatures, TrustQuestion};
 use runseal_fs::survey::LocalFiles;
 use runseal_fs::survey::load::{Judged, load};
 use runseal_report::terminal::{Screen, render_inspection_human, render_inspection_json};
@@ -55,7 +55,7 @@ impl Inspection {
             now: 0,
             log: None,
         };
-        let asked = (question, &OuterFiles::default());
+        let asked = (question, &ArchiveSignatures::default());
         self.judged.show(&LocalFiles, asked, show)
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::conformance::{data_folder, read_lines};
 use crate::packing::{KINDS, pack};
 use runseal_core::canon::{Dialect, canonical_bytes};
-use runseal_core::verify::{Checked, Finding, Level, Verdict};
+use runseal_core::verify::{Finding, Level, UnitResult, Verdict};
 use runseal_fs::survey::{Tally, VerifyOptions, survey_paths};
 use runseal_testkit::{for_each_line, text};
 
@@ -19,7 +19,7 @@ fn verify(path: &Path, level: Level) -> Vec<(Option<String>, Verdict)> {
     };
     let survey = survey_paths(&[path.to_owned()], options, &Tally::default());
     let summarize =
-        |result: &Checked| (result.format.map(|f| f.to_string()), result.verdict.clone());
+        |result: &UnitResult| (result.format.map(|f| f.to_string()), result.verdict.clone());
     survey.results().iter().map(summarize).collect()
 }
 

@@ -3,23 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
 use runseal_core::formats::definition::{
-    Beside, Claim, Coverage, FolderNames, Identity, Judgement, SourceFiles, definition,
+    Claim, Coverage, DocumentFolder, FolderNames, Identity, Judgement, Judging, SourceFiles,
+    definition,
 };
 use runseal_core::formats::detect::{
     Detected, detect_folder, detect_leftover, is_candidate, is_ordinary_zip,
 };
 use runseal_core::limits::FINDINGS_AN_ARCHIVE;
 use runseal_core::source::EntryKind;
-use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
+use runseal_core::verify::{Report, UnitResult, Verdict};
+use runseal_trust::check::Found as FoundBeside;
 
+use super::answer::{UnitAnswer, Unjudged};
 use super::content::{Keep, UnitContent};
 use super::inside::InsidePath;
-use super::judge::{Judge, UnitPlace};
-use super::load::{Judged, Wrapping};
+use super::judge::{Judge, judge_source};
+use super::load::ContainingArchive;
 use super::observer::{Kept, Position};
 use super::signing::read_beside_entry;
 use super::walk::detect_bytes;
@@ -58,13 +60,13 @@ pub(super) fn judge_in_archive(
         Some(EntryKind::File) => search.judge_document(&inside.name),
         _ => {}
     }
-    let mut all = finish(search, &inside.name, Found::BySearch);
+    let mut all = finish(search, &inside.name, Found::Searched);
     if all.results.is_empty() {
         let reason = match kind {
             None => "nothing in the archive has this name",
             Some(_) => NOTHING_FOUND,
         };
-        let result = Checked::not_checked(inside.shown(), None, reason);
+        let result = UnitResult::not_checked(inside.shown(), None, reason);
         all.results.push(result);
     }
     all
@@ -96,7 +98,7 @@ fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
     let about = verify_archive(&faults);
     let wrapping = |about: Report| {
         let identity = Identity::default();
-        Checked::of_judgement(
+        UnitResult::of_judgement(
             path,
             Judgement {
                 report: about,
@@ -106,8 +108,8 @@ fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
     };
     match all.results.as_mut_slice() {
         [] if !about.is_valid() => all.results.push(wrapping(about)),
-        [] if found == Found::ByName => {
-            let result = Checked::not_checked(path, None, NOTHING_FOUND);
+        [] if found == Found::Named => {
+            let result = UnitResult::not_checked(path, None, NOTHING_FOUND);
             all.results.push(result);
         }
         [] => all.passed_over += 1,
@@ -201,10 +203,11 @@ pub(super) fn faults_of(
     within: &str,
     bundles: &[(String, Format)],
 ) -> Vec<ArchiveFault> {
-    use Format::{Bag, JobBundle, Pack, RunBundle};
+    use Format::{Bag, JobBundle, Pack, Redacted, RunBundle};
     let mut faults = archive.faults().to_vec();
+    let names_links = |format| matches!(format, Bag | JobBundle | Pack | Redacted | RunBundle);
     let judged = bundles.iter();
-    let judged = judged.filter(|(_, format)| matches!(format, Bag | JobBundle | Pack | RunBundle));
+    let judged = judged.filter(|(_, format)| names_links(*format));
     let judged: BTreeSet<&str> = judged.map(|(folder, _)| folder.as_str()).collect();
     for (name, record) in archive.below("") {
         let message = match record.kind() {
@@ -292,11 +295,6 @@ impl Listed {
 
 fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-/// The result of an entry that could not be judged.
-fn not_checked(path: String, reason: &str) -> Option<(Checked, Kept)> {
-    Some((Checked::not_checked(path, None, reason), Kept::Nothing))
 }
 
 /// Whether a file whose name says nothing begins like a document or an archive.
@@ -398,22 +396,10 @@ impl<'a> Search<'a> {
         self.judge.observer.keep(Path::new(self.path), position)
     }
 
-    fn push(&mut self, result: Checked) {
-        self.results.findings += result.findings().len();
-        self.results.results.push(result);
-    }
-
     /// Whether there are already too many findings to judge the next unit.
     fn stops(&mut self) -> bool {
         self.is_stopped |= self.results.findings > FINDINGS_AN_ARCHIVE;
         self.is_stopped
-    }
-
-    /// Shows what is about to be added to the results.
-    fn show(&mut self, judged: Judged, name: &str) {
-        let wrapping = Wrapping::of(self.archive, name, judged.format(), name == self.top);
-        self.judge.observer.show(judged.in_archive(wrapping));
-        self.shown.insert(self.results.results.len());
     }
 
     fn judge_below(&mut self, top: &str) {
@@ -434,25 +420,10 @@ impl<'a> Search<'a> {
             match detected {
                 Detected::Is(format) => {
                     let beside = read_beside_entry(self.archive, &folder);
-                    let place = UnitPlace {
-                        keep: self.keep(&folder, !beside.is_empty()),
-                        name: shown,
-                        judged_path: &folder,
-                        is_archived: true,
-                    };
-                    let read_once = definition(format).read_once();
-                    let source = ArchiveSource::handing_over(self.archive, &folder, read_once);
-                    let (result, kept) = self.judge.judge_and_remember(place, &source, format);
-                    drop(source);
-                    match kept {
-                        Kept::Nothing => {}
-                        Kept::UnitContent(mut content) => {
-                            content.beside = beside;
-                            self.contents.insert(result.path.clone(), content);
-                        }
-                        Kept::Judged(judged) => self.show(*judged, &folder),
-                    }
-                    self.push(result);
+                    let keep = self.keep(&folder, !beside.is_empty());
+                    let answer =
+                        judge_folder_entry(self.archive, &folder, (format, keep), self.judge);
+                    self.add(answer, (shown, &folder), beside);
                     self.bundles.push((folder, format));
                     // Its rules cover all other files.
                     let open = listed.not_covered(definition(format).covers());
@@ -462,9 +433,8 @@ impl<'a> Search<'a> {
                     waiting.extend(open.folders);
                 }
                 Detected::Several(formats) => {
-                    let message = name_several(&formats);
-                    let result = Checked::invalid(shown, None, NO_FORMAT, message);
-                    self.push(result);
+                    let why = Unjudged::Unknown(None, name_several(&formats));
+                    self.add(why.into(), (shown, &folder), Vec::new());
                 }
                 Detected::Unknown => {
                     for name in listed.candidates.iter().chain(&listed.unnamed) {
@@ -477,63 +447,90 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Judges a document of the archive. An archive inside it is not opened, and a document that was
-    /// not kept cannot be judged: both are reported as not checked.
     fn judge_document(&mut self, name: &str) {
-        if self.stops() {
+        if self.stops() || !matches!(self.archive.get(name), Some(Record::File(_))) {
             return;
         }
-        let Some(Record::File(file)) = self.archive.get(name) else {
-            return;
-        };
         let shown = self.shown_path(name);
-        let file_name = name.rsplit('/').next().unwrap_or(name);
-        let is_named = file_name.to_ascii_lowercase().contains(".json");
-        let is_document = is_named || file.beginning == Beginning::Json;
-        let is_text = |bytes: &[u8]| parse_document(bytes, &ReadOptions::default()).is_err();
         let beside = read_beside_entry(self.archive, name);
         let keep = self.keep(name, !beside.is_empty());
-        let result = match file.kept {
-            // Begins like a document, but is not JSON.
-            Some(bytes) if is_document && !is_named && is_text(bytes) => None,
-            Some(bytes) if is_document => {
-                let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
-                let source = ArchiveSource::new(self.archive, folder);
-                let near = Beside {
-                    name: file_name,
-                    files: &SourceFiles(&source),
-                };
-                self.judge
-                    .judge_document(&shown, (Some(near), keep), bytes, Found::BySearch)
-            }
-            None if is_document => not_checked(
-                shown,
-                "the document is longer than what is kept of an archive; unpack it and verify it",
-            ),
-            _ => not_checked(
-                shown,
-                "an archive inside an archive is not opened; unpack it and verify it",
-            ),
-        };
-        match result {
-            Some((result, Kept::Judged(judged))) => {
-                self.show(*judged, name);
-                self.push(result);
-            }
-            Some((result, _)) => {
-                if keep != Keep::Verdict
-                    && let (Some(format), Some(bytes)) = (result.format, file.kept)
-                {
-                    let content = UnitContent {
-                        is_archived: true,
-                        beside,
-                        ..UnitContent::of_document(format, bytes.to_vec())
-                    };
-                    self.contents.insert(result.path.clone(), content);
-                }
-                self.push(result);
-            }
+        let found = (Found::Searched, keep);
+        match judge_document_entry(self.archive, (name, &shown), found, self.judge) {
+            Some(answer) => self.add(answer, (shown, name), beside),
             None => self.results.passed_over += 1,
         }
+    }
+
+    /// Adds the result of the unit with this name. The observer sees it now if it is shown whole, and
+    /// otherwise at the end, when the faults of the archive are known.
+    fn add(&mut self, answer: UnitAnswer, (shown, name): (String, &str), beside: Vec<FoundBeside>) {
+        let (result, kept) = answer.into_result(shown);
+        match kept {
+            Kept::Nothing => {}
+            Kept::UnitContent(content) => {
+                let content = content.in_archive(beside);
+                self.contents.insert(result.path.clone(), content);
+            }
+            Kept::Judged(judged) => {
+                let wrapping =
+                    ContainingArchive::of(self.archive, name, judged.format(), name == self.top);
+                self.judge.observer.show(judged.in_archive(wrapping));
+                self.shown.insert(self.results.results.len());
+            }
+        }
+        self.results.findings += result.findings().len();
+        self.results.results.push(result);
+    }
+}
+
+/// Judges the folder with this name in an archive.
+pub(super) fn judge_folder_entry(
+    archive: &mut Archive,
+    name: &str,
+    (format, keep): (Format, Keep),
+    judge: &Judge<'_>,
+) -> UnitAnswer {
+    let source = ArchiveSource::handing_over(archive, name, definition(format).read_once());
+    let judging = Judging {
+        path: name,
+        ..judge.judging()
+    };
+    judge_source(&source, format, keep, judging)
+}
+
+/// Judges the document with this name in an archive, at the path that answers show. Returns `None` if it
+/// has no known format and was found by searching. An archive inside the archive is not opened, and a
+/// document that was not kept cannot be judged: both are reported as not checked.
+pub(super) fn judge_document_entry(
+    archive: &Archive,
+    (name, shown): (&str, &str),
+    (found, keep): (Found, Keep),
+    judge: &Judge<'_>,
+) -> Option<UnitAnswer> {
+    let Some(Record::File(file)) = archive.get(name) else {
+        return None;
+    };
+    let (folder, file_name) = name.rsplit_once('/').unwrap_or(("", name));
+    let is_named = file_name.to_ascii_lowercase().contains(".json");
+    let is_asked = found == Found::Named && file.beginning == Beginning::Other;
+    let is_document = is_named || is_asked || file.beginning == Beginning::Json;
+    let found = match found {
+        Found::Searched if !is_named => Found::ByContent,
+        found => found,
+    };
+    let refused = |reason: &str| Some(Unjudged::Refused(reason.to_owned()).into());
+    match file.kept {
+        Some(bytes) if is_document => {
+            let source = ArchiveSource::new(archive, folder);
+            let near = DocumentFolder {
+                name: file_name,
+                files: &SourceFiles(&source),
+            };
+            judge.judge_document(shown, (Some(near), keep), bytes.into(), found)
+        }
+        None if is_document => refused(
+            "the document is longer than what is kept of an archive; unpack it and verify it",
+        ),
+        _ => refused("an archive inside an archive is not opened; unpack it and verify it"),
     }
 }

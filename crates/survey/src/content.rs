@@ -13,12 +13,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::Format;
 use runseal_core::formats::definition::FilesBeside;
-use runseal_core::formats::redacted::chunks::ChunkedFile;
-use runseal_core::limits::JsonLimits;
+use runseal_core::limits::{JsonLimits, max_ledger_lines};
 use runseal_core::path::SafePath;
 use runseal_core::source::{
-    Algorithms, ContentFact, Entry, EntryKind, EntryName, FileDigests, Got, MemberFile, Seen,
-    Source, SourceError, Want, look, read_bounded,
+    Algorithms, ContentFact, Entry, EntryKind, EntryName, FileDigests, Got, MemberFile, PiecedFile,
+    Seen, Source, SourceError, Want, look, read_bounded,
 };
 use runseal_trust::check::Found;
 
@@ -120,6 +119,52 @@ impl UnitContent {
         }
     }
 
+    /// Everything that is shown of a unit that is a single document, and of the files next to it.
+    pub(crate) fn of_shown(
+        format: Format,
+        name: &str,
+        bytes: Vec<u8>,
+        beside: Option<KeptBeside<'_>>,
+    ) -> Self {
+        let mut content = Self::empty(format);
+        if format == Format::Ledger {
+            let most = max_ledger_lines(bytes.len());
+            for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().take(most) {
+                if !line.trim_ascii().is_empty() {
+                    let name = format!("line {:06}", at + 1);
+                    content.documents.insert(name, line.to_vec());
+                }
+            }
+        }
+        let file = |path: String, bytes, sha256| MemberFile {
+            path,
+            kind: None,
+            bytes,
+            sha256: Some(sha256),
+        };
+        let own = file(name.to_owned(), bytes.len() as u64, Digest::of(&bytes));
+        content.files.push(own);
+        // The bodies of a recording are next to it.
+        for (path, kept) in beside.map_or_else(BTreeMap::new, KeptBeside::into_kept) {
+            let (bytes, digest) = kept.fact;
+            content.files.push(file(path.to_string(), bytes, digest));
+            if let Some(bytes) = kept.bytes {
+                content.texts.insert(path.to_string(), bytes);
+            }
+        }
+        content.single = Some(bytes);
+        content
+    }
+
+    /// The content of a unit that came in an archive, with the signatures next to it there.
+    pub(crate) fn in_archive(self, beside: Vec<Found>) -> Self {
+        Self {
+            is_archived: true,
+            beside,
+            ..self
+        }
+    }
+
     /// The bytes of the document with this name; a unit that is a single document has it under the empty name.
     pub fn document(&self, name: &str) -> Option<&[u8]> {
         let bytes = match name {
@@ -179,8 +224,6 @@ pub struct RememberingSource<'a> {
     inner: &'a dyn Source,
     format: Format,
     keep: Keep,
-    /// Whether `inner` is in memory, so that it cannot change and is copied only at the end.
-    is_in_memory: bool,
     memory: Mutex<Memory>,
 }
 
@@ -197,8 +240,7 @@ struct Memory {
 struct RememberedFile {
     /// Size and digest.
     fact: Option<(u64, Digest)>,
-    is_kept: bool,
-    /// The bytes, if they are kept here and not taken from memory at the end.
+    /// Its bytes, if they are kept.
     bytes: Option<Vec<u8>>,
 }
 
@@ -209,16 +251,7 @@ impl<'a> RememberingSource<'a> {
             inner,
             format,
             keep,
-            is_in_memory: false,
             memory: Mutex::default(),
-        }
-    }
-
-    /// As [`Self::new`], for an `inner` that is in memory and can return every file any number of times.
-    pub fn in_memory(inner: &'a dyn Source, format: Format, keep: Keep) -> Self {
-        Self {
-            is_in_memory: keep == Keep::Everything,
-            ..Self::new(inner, format, keep)
         }
     }
 
@@ -226,7 +259,7 @@ impl<'a> RememberingSource<'a> {
     /// once.
     ///
     /// # Errors
-    /// If the files were not listed and cannot be listed now, or a file in memory cannot be read again.
+    /// If the files were not listed and cannot be listed now.
     pub fn into_content(self) -> Result<UnitContent, SourceError> {
         let listed = self.memory().entries.take();
         let entries = match listed {
@@ -288,8 +321,6 @@ impl<'a> RememberingSource<'a> {
         for (name, file) in &mut remembered {
             if let Some(bytes) = file.bytes.take() {
                 content.insert(name, bytes);
-            } else if file.is_kept {
-                content.insert(name, self.inner.read(name, MOST)?);
             }
         }
         Ok(content)
@@ -317,9 +348,8 @@ impl<'a> RememberingSource<'a> {
         let kept = kept.filter(|bytes| !is_bounded || bytes.len() as u64 <= room);
         let file = memory.files.entry(path.clone()).or_default();
         file.fact = fact.or(file.fact);
-        if let (Some(kept), false) = (kept, file.is_kept) {
-            file.is_kept = true;
-            file.bytes = (!self.is_in_memory).then(|| kept.to_vec());
+        if let (Some(kept), None) = (kept, &file.bytes) {
+            file.bytes = Some(kept.to_vec());
             if is_bounded {
                 memory.kept += kept.len() as u64;
             }
@@ -463,18 +493,10 @@ impl Source for RememberingSource<'_> {
         )
     }
 
-    fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
-        let chunks = self.inner.chunks(path)?;
-        self.remember(path, None, || (chunks.size, chunks.sha256));
-        Ok(chunks)
-    }
-
-    fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
-        self.inner.do_both(first, second);
-    }
-
-    fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync)) {
-        self.inner.together(files, work);
+    fn pieces(&self, path: &SafePath) -> Result<PiecedFile, SourceError> {
+        let pieces = self.inner.pieces(path)?;
+        self.remember(path, None, || (pieces.size, pieces.sha256));
+        Ok(pieces)
     }
 
     fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
@@ -559,11 +581,13 @@ impl FilesBeside for KeptBeside<'_> {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use runseal_core::source::MemorySource;
+    use runseal_core::formats::definition::Judging;
+    use runseal_core::source::{MemorySource, NoThreads};
     use runseal_core::verify::Level;
 
     use super::*;
     use crate::judge::judge_source;
+    use crate::schema::LocalTools;
 
     /// A source in which another file appears after it was listed.
     struct Growing {
@@ -594,9 +618,15 @@ mod tests {
             grown: MemorySource::new([file("RUN_META.json"), file("added.txt")]),
             was_listed: AtomicBool::new(false),
         };
-        let source = RememberingSource::new(&source, Format::RunBundle, Keep::Everything);
-        judge_source("", &source, Format::RunBundle, Level::Integrity).unwrap();
-        let content = source.into_content().unwrap();
+        let (format, keep) = (Format::RunBundle, Keep::Everything);
+        let judging = Judging {
+            path: "",
+            level: Level::Integrity,
+            tools: &LocalTools,
+            threads: &NoThreads,
+        };
+        let answer = judge_source(&source, format, keep, judging);
+        let content = answer.content.unwrap();
         let names: Vec<_> = content
             .files
             .iter()

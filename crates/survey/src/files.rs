@@ -18,7 +18,9 @@ use runseal_core::formats::archive::{ArchiveFault, FaultKind};
 use runseal_core::formats::definition::FilesBeside;
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
-use runseal_core::source::{ContentFact, Entry, EntryKind, EntryName, Source, SourceError};
+use runseal_core::source::{
+    ContentFact, Entry, EntryKind, EntryName, NoThreads, Source, SourceError, Threads,
+};
 
 /// Files by path. A link that a person names is followed; links below a folder are not.
 pub trait Files: Sync {
@@ -91,6 +93,12 @@ pub trait Files: Sync {
         follows_link: bool,
         threads: Option<usize>,
     ) -> Result<Box<dyn Source + '_>, SourceError>;
+
+    /// The threads for judging the unit at this path: at most as many as asked for, by default the number
+    /// of processors.
+    fn lend_threads(&self, _path: &Path, _threads: Option<usize>) -> Box<dyn Threads> {
+        Box::new(NoThreads)
+    }
 
     /// The bytes that `-` names.
     fn standard_input(&self) -> Box<dyn Read + '_>;
@@ -187,6 +195,11 @@ impl<F: ForwardedFiles> Files for F {
     ) -> Result<Box<dyn Source + '_>, SourceError> {
         let (files, path) = self.forward(path);
         files.open_folder(&path, follows_link, threads)
+    }
+
+    fn lend_threads(&self, path: &Path, threads: Option<usize>) -> Box<dyn Threads> {
+        let (files, path) = self.forward(path);
+        files.lend_threads(&path, threads)
     }
 
     fn standard_input(&self) -> Box<dyn Read + '_> {

@@ -1,27 +1,29 @@
 //! Judges units, each by the registry's definition of its format.
+//!
+//! [`Judge::judge`] is the only place that decides what something is and how it is judged, whether a
+//! survey asks or whoever shows one unit.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use runseal_archive::{Archive, Beginning, Container, HEAD, fill, sniff, sniff_unread};
-use runseal_core::canon::{JsonError, Kind, Node, ReadOptions, parse_document};
-use runseal_core::formats::definition::{Beside, Judgement, Judging, definition, judge_parsed};
+use runseal_core::canon::{Kind, Node, ReadOptions, parse_document};
+use runseal_core::formats::definition::{DocumentFolder, Judging, definition, judge_parsed};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text, is_ordinary_zip};
 use runseal_core::formats::{Format, REGISTRY};
 use runseal_core::limits::JsonLimits;
-use runseal_core::source::{Source, SourceError, read_bounded};
-use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
+use runseal_core::source::{NoThreads, Source, SourceError, read_bounded};
+use runseal_core::verify::UnitResult;
 
+use super::answer::{UnitAnswer, Unjudged};
 use super::archived::{judge_archive, judge_in_archive};
-use super::content::{Keep, RememberingSource, UnitContent};
-use super::inside::InsidePath;
-use super::load::{Judged, judge_and_keep, load_document};
+use super::content::{Keep, KeptBeside, RememberingSource, UnitContent};
 use super::observer::{Kept, Observer, Position};
 use super::schema::LocalTools;
 use super::walk::{folder_of_list, look_at};
 use super::{
-    Files, FolderFiles, Found, Item, Unit, UnitResults, VerifyOptions, display_path, error_chain,
-    name_several,
+    Files, FolderFiles, Found, Item, Unit, UnitResults, VerifyOptions, display_path, name_several,
 };
 
 /// How units are judged.
@@ -34,75 +36,121 @@ pub(super) struct Judge<'a> {
     pub(super) observer: &'a dyn Observer,
 }
 
-/// Where a folder that is judged is.
-pub(super) struct UnitPlace<'a> {
-    /// Its path as answers show it.
-    pub(super) name: String,
-    /// The path to judge, for formats with rules about it.
-    pub(super) judged_path: &'a str,
-    /// Whether it came in an archive.
-    pub(super) is_archived: bool,
-    /// How much the observer wants to have of it.
-    pub(super) keep: Keep,
+/// What judging an item gives.
+pub(super) enum ItemAnswer {
+    /// It is one unit, or cannot be judged.
+    Unit(Box<UnitAnswer>),
+    /// It is an archive, which may contain any number of units.
+    Archive(Box<Archive>),
+    /// It was found by searching, and has no known format.
+    PassedOver,
+    /// It needs no result.
+    Nothing,
+}
+
+impl From<UnitAnswer> for ItemAnswer {
+    fn from(answer: UnitAnswer) -> Self {
+        Self::Unit(Box::new(answer))
+    }
+}
+
+impl From<Unjudged> for ItemAnswer {
+    fn from(why: Unjudged) -> Self {
+        UnitAnswer::from(why).into()
+    }
+}
+
+impl From<Option<UnitAnswer>> for ItemAnswer {
+    fn from(answer: Option<UnitAnswer>) -> Self {
+        answer.map_or(Self::PassedOver, Self::from)
+    }
+}
+
+fn unread(error: SourceError) -> ItemAnswer {
+    Unjudged::Unread(None, error).into()
 }
 
 impl Judge<'_> {
-    /// Judges one unit.
+    /// Judges one unit, or every unit in an archive, for a survey.
     pub(super) fn judge_unit(&self, unit: Unit) -> UnitResults {
-        let raw = match &unit.0 {
-            Item::Folder(path, ..) | Item::File(path, _) | Item::Unnamed { path, .. } => {
-                Some(path).filter(|path| path.to_str().is_none()).cloned()
+        let item = unit.0;
+        if let Item::Journal(path) = item {
+            return UnitResults {
+                journals: vec![path],
+                ..UnitResults::default()
+            };
+        }
+        let (path, found, inside) = match &item {
+            Item::Folder(path, _, found) | Item::File(path, found) => (path.clone(), *found, None),
+            Item::Unnamed { path, .. } => (path.clone(), Found::Searched, None),
+            Item::Unjudged(path, _) => (display_path(path).into(), Found::Searched, None),
+            Item::Inside(inside) => {
+                let shown = inside.shown().into();
+                (shown, Found::Named, Some(inside.clone()))
             }
-            _ => None,
+            Item::Standard => ("-".into(), Found::Named, None),
+            Item::PassedOver | Item::Nothing | Item::Journal(_) => {
+                (PathBuf::new(), Found::Searched, None)
+            }
         };
-        let mut results = self.judge_item(unit.0);
-        if let Some(raw) = raw {
-            results.keep_bytes_of(&raw);
+        let shown = display_path(&path);
+        let mut results = match (self.judge(item), inside) {
+            (ItemAnswer::Unit(answer), _) => {
+                let (result, kept) = answer.into_result(shown);
+                self.one_result(result, kept)
+            }
+            (ItemAnswer::Archive(archive), Some(inside)) => {
+                judge_in_archive(&inside, *archive, self)
+            }
+            (ItemAnswer::Archive(archive), None) => judge_archive(&shown, *archive, found, self),
+            (ItemAnswer::PassedOver, _) => UnitResults::passed_over(),
+            (ItemAnswer::Nothing, _) => UnitResults::default(),
+        };
+        if path.to_str().is_none() {
+            results.keep_bytes_of(&path);
         }
         results
     }
 
-    fn judge_item(&self, item: Item) -> UnitResults {
+    /// Judges an item, and keeps as much of it as the observer wants. An archive is only read.
+    pub(super) fn judge(&self, item: Item) -> ItemAnswer {
         match item {
-            Item::Known(result) => self.one_result(*result, Kept::Nothing),
-            Item::Standard => self.judge_standard(),
             Item::Folder(path, format, found) => {
-                let (result, kept) = self.judge_folder(&path, &path, format, found);
-                self.one_result(result, kept)
+                self.judge_folder(&path, &path, format, found).into()
             }
             Item::File(path, found) => self.judge_file(&path, found),
-            Item::Unnamed { path, is_listed } => self.judge_unnamed(&path, is_listed),
-            Item::Inside(inside) => self.judge_inside(&inside),
-            Item::PassedOver => UnitResults::passed_over(),
-            Item::Nothing => UnitResults::default(),
+            Item::Unnamed { path, is_listed } => match self.judge_unnamed(&path) {
+                ItemAnswer::PassedOver if is_listed => ItemAnswer::Nothing,
+                answer => answer,
+            },
+            Item::Inside(inside) => match self.read_archive(&inside.archive) {
+                Ok(Some(archive)) => ItemAnswer::Archive(Box::new(archive)),
+                Ok(None) => {
+                    let reason = "the file before `!/` is not an archive";
+                    Unjudged::Refused(reason.to_owned()).into()
+                }
+                Err(error) => unread(error),
+            },
+            Item::Standard => self.judge_standard(),
+            Item::Unjudged(_, why) => (*why).into(),
+            Item::PassedOver => ItemAnswer::PassedOver,
+            Item::Nothing | Item::Journal(_) => ItemAnswer::Nothing,
         }
     }
 
-    /// Judges a file whose name says nothing, by its first bytes. Text that is not JSON is passed over,
-    /// whatever it begins with: logs may look like documents.
-    fn judge_unnamed(&self, path: &Path, is_listed: bool) -> UnitResults {
-        let unit = || UnitResults {
-            passed_over: u64::from(!is_listed),
-            ..UnitResults::default()
-        };
-        let lost = |reason: String| self.not_checked(display_path(path), reason);
+    /// Judges a file whose name says nothing, by its first bytes.
+    fn judge_unnamed(&self, path: &Path) -> ItemAnswer {
         match look_at_unnamed(self.files, path) {
-            Ok(Beginning::Other) => unit(),
-            Ok(Beginning::UnreadArchive) => lost(self.unread_archive(path).unwrap_or_default()),
-            Ok(Beginning::Archive) => self.judge_file(path, Found::BySearch),
+            Ok(Beginning::Other) => ItemAnswer::PassedOver,
+            Ok(Beginning::UnreadArchive) => {
+                Unjudged::Refused(self.unread_archive(path).unwrap_or_default()).into()
+            }
+            Ok(Beginning::Archive) => self.judge_file(path, Found::ByContent),
             Ok(Beginning::Json) => match self.files.read(path, JsonLimits::LARGEST_DOCUMENT) {
-                Ok(bytes) if parse_document(&bytes, &ReadOptions::default()).is_err() => unit(),
-                Ok(_) => {
-                    let judged = self.judge_file(path, Found::BySearch);
-                    if judged.results.is_empty() {
-                        unit()
-                    } else {
-                        judged
-                    }
-                }
-                Err(error) => lost(error_chain(&error)),
+                Ok(bytes) => self.judge_bytes(path, bytes, Found::ByContent),
+                Err(error) => unread(error),
             },
-            Err(error) => lost(error_chain(&error)),
+            Err(error) => unread(error),
         }
     }
 
@@ -110,15 +158,6 @@ impl Judge<'_> {
     fn unread_archive(&self, path: &Path) -> Option<String> {
         let head = self.files.head(path, HEAD).ok()??;
         sniff_unread(&head).map(unread_message)
-    }
-
-    fn judge_inside(&self, inside: &InsidePath) -> UnitResults {
-        let lost = |reason: String| self.not_checked(inside.shown(), reason);
-        match self.read_archive(&inside.archive) {
-            Ok(Some(archive)) => judge_in_archive(inside, archive, self),
-            Ok(None) => lost("the file before `!/` is not an archive".to_owned()),
-            Err(error) => lost(error_chain(&error)),
-        }
     }
 
     /// Reads an archive, with the texts in it if they are shown.
@@ -133,12 +172,8 @@ impl Judge<'_> {
         }
     }
 
-    fn keep_of(&self, path: &str) -> Keep {
-        self.observer.keep(Path::new(path), Position::Path)
-    }
-
     /// One result, which the observer sees.
-    fn one_result(&self, result: Checked, kept: Kept) -> UnitResults {
+    fn one_result(&self, result: UnitResult, kept: Kept) -> UnitResults {
         match kept {
             Kept::Nothing => self.observer.see(&result, None),
             Kept::UnitContent(content) => self.observer.see(&result, Some(content)),
@@ -147,200 +182,177 @@ impl Judge<'_> {
         UnitResults::one(result)
     }
 
-    /// The result of something of unknown format that could not be read.
-    fn not_checked(&self, path: String, reason: String) -> UnitResults {
-        self.one_result(Checked::not_checked(path, None, reason), Kept::Nothing)
-    }
-
-    fn judge_standard(&self) -> UnitResults {
-        let path = "-";
-        let lost = |message: String| self.not_checked(path.to_owned(), message);
+    fn judge_standard(&self) -> ItemAnswer {
+        let shown = "standard input";
         let mut input = self.files.standard_input();
         let mut head = [0; HEAD];
         let filled = match fill(&mut input, &mut head) {
             Ok(filled) => filled,
-            Err(error) => return lost(error.to_string()),
+            Err(error) => return Unjudged::Refused(error.to_string()).into(),
         };
         if let Some(kind) = sniff_unread(&head[..filled]) {
-            return lost(unread_message(kind));
+            return Unjudged::Refused(unread_message(kind)).into();
         }
         let mut whole = head[..filled].chain(input);
-        match sniff(&head[..filled]) {
-            Some(container) => {
-                let shown = "standard input";
-                let read = self.files.read_archive_stream(container, &mut whole, shown);
-                match read {
-                    Ok(archive) => judge_archive(path, archive, Found::ByName, self),
-                    Err(error) => lost(error_chain(&error)),
-                }
+        if let Some(container) = sniff(&head[..filled]) {
+            let read = self.files.read_archive_stream(container, &mut whole, shown);
+            return match read {
+                Ok(archive) => ItemAnswer::Archive(Box::new(archive)),
+                Err(error) => unread(error),
+            };
+        }
+        match read_bounded(&mut whole, shown, 0, JsonLimits::LARGEST_DOCUMENT) {
+            Ok(bytes) => {
+                let keep = self.observer.keep(Path::new("-"), Position::Path);
+                self.judge_document("-", (None, keep), bytes.into(), Found::Named)
+                    .into()
             }
-            None => {
-                let limit = JsonLimits::LARGEST_DOCUMENT;
-                match read_bounded(&mut whole, "standard input", 0, limit) {
-                    Ok(bytes) => self
-                        .judge_document(path, (None, self.keep_of(path)), &bytes, Found::ByName)
-                        .map_or_else(UnitResults::passed_over, |(result, kept)| {
-                            self.one_result(result, kept)
-                        }),
-                    Err(error) => lost(error_chain(&error)),
-                }
-            }
+            Err(error) => unread(error),
         }
     }
 
-    fn judge_file(&self, path: &Path, found: Found) -> UnitResults {
-        let name = display_path(path);
-        let lost = |error: &SourceError| self.not_checked(name.clone(), error_chain(error));
+    fn judge_file(&self, path: &Path, found: Found) -> ItemAnswer {
         if let Some(folder) = folder_of_list(self.files, path) {
-            let (result, kept) = self.judge_folder(folder, path, Format::Checksums, found);
-            let result = Checked {
-                path: name,
-                ..result
-            };
-            // The list is one file, not every file that it names.
-            let kept = match (kept, self.observer.keep(path, Position::Path)) {
-                (Kept::UnitContent(_), Keep::Digests(_)) => Kept::Nothing,
-                (kept, _) => kept,
-            };
-            return self.one_result(result, kept);
+            let mut answer = self.judge_folder(folder, path, Format::Checksums, found);
+            if let Keep::Digests(_) = answer.keep {
+                // The list is one file, not every file that it names.
+                answer.content = None;
+            }
+            return answer.into();
         }
         match self.read_archive(path) {
-            Ok(Some(archive)) => return judge_archive(&name, archive, found, self),
+            Ok(Some(archive)) => return ItemAnswer::Archive(Box::new(archive)),
             Ok(None) => {}
-            Err(error) => return lost(&error),
+            Err(error) => return unread(error),
         }
         if let Some(reason) = self.unread_archive(path) {
-            return self.not_checked(name, reason);
+            return Unjudged::Refused(reason).into();
         }
-        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-        if Container::of_file_name(&file_name).is_some() {
-            let result = Checked::invalid(name, None, NO_FORMAT, NO_ARCHIVE);
-            return self.one_result(result, Kept::Nothing);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if Container::of_file_name(&name).is_some() {
+            return Unjudged::Unknown(None, NO_ARCHIVE.to_owned()).into();
         }
-        let bytes = match self.files.read(path, JsonLimits::LARGEST_DOCUMENT) {
-            Ok(bytes) => bytes,
-            Err(error) => return lost(&error),
-        };
+        match self.files.read(path, JsonLimits::LARGEST_DOCUMENT) {
+            Ok(bytes) => self.judge_bytes(path, bytes, found),
+            Err(error) => unread(error),
+        }
+    }
+
+    /// Judges a file that is a document.
+    fn judge_bytes(&self, path: &Path, bytes: Vec<u8>, found: Found) -> ItemAnswer {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         let files = FolderFiles::of_document(self.files, path);
-        let beside = Beside {
-            name: &file_name,
+        let beside = DocumentFolder {
+            name: &name,
             files: &files,
         };
         let keep = self.observer.keep(path, Position::Path);
-        match self.judge_document(&name, (Some(beside), keep), &bytes, found) {
+        let shown = display_path(path);
+        let answer = self.judge_document(&shown, (Some(beside), keep), bytes.into(), found);
+        match answer {
             // The manifest represents its bundle.
-            Some((result, _))
-                if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
-            {
-                let (result, kept) =
-                    self.judge_folder(files.folder(), path, Format::JobBundle, found);
-                let result = Checked {
-                    path: name,
-                    ..result
-                };
-                self.one_result(result, kept)
-            }
-            Some((result, Kept::Nothing)) => {
-                let wanted = result.format.filter(|_| keep != Keep::Verdict);
-                let content = wanted.map(|format| UnitContent::of_document(format, bytes));
-                self.one_result(result, content.map_or(Kept::Nothing, Kept::UnitContent))
-            }
-            Some((result, kept)) => self.one_result(result, kept),
-            None => UnitResults::passed_over(),
+            Some(answer) if answer.is_of(Format::JobBundle) && name == "bundle.json" => self
+                .judge_folder(files.folder(), path, Format::JobBundle, found)
+                .into(),
+            answer => answer.into(),
         }
     }
 
-    /// Judges a document, and keeps the whole of it if it is shown. Returns `None` if it has no known
-    /// format and was found by searching.
+    /// Judges a document by its text and the files next to it. Returns `None` if it has no known format
+    /// and was found by searching.
     pub(super) fn judge_document(
         &self,
         path: &str,
-        (beside, keep): (Option<Beside<'_>>, Keep),
-        bytes: &[u8],
+        (beside, keep): (Option<DocumentFolder<'_>>, Keep),
+        bytes: Cow<'_, [u8]>,
         found: Found,
-    ) -> Option<(Checked, Kept)> {
-        let level = self.options.level;
-        if keep == Keep::Everything
-            && let Ok(Some(judged)) = load_document(path, beside, bytes.into(), level)
-        {
-            return Some(shown_result(path, judged));
+    ) -> Option<UnitAnswer> {
+        let name = beside.map_or("", |beside| beside.name);
+        let parsed = parse_document(&bytes, &ReadOptions::default());
+        let detected = match &parsed {
+            Ok(document) => detect_root(document.root(), name),
+            Err(_) if found == Found::ByContent => return None,
+            Err(_) => detect_text(&bytes, name),
+        };
+        let format = match (detected, parsed.as_ref()) {
+            (Detected::Is(format), _) => format,
+            (Detected::Several(formats), _) => {
+                return Some(Unjudged::Unknown(None, name_several(&formats)).into());
+            }
+            (Detected::Unknown, _) if found != Found::Named => return None,
+            (Detected::Unknown, Ok(document)) => {
+                let message = unknown_message(document.root());
+                return Some(Unjudged::Unknown(None, message).into());
+            }
+            (Detected::Unknown, Err(error)) => {
+                return Some(Unjudged::NotJson(None, error.clone()).into());
+            }
+        };
+        let kept = beside.filter(|_| keep == Keep::Everything);
+        let kept = kept.map(|beside| KeptBeside::new(beside.files));
+        let beside = match &kept {
+            Some(files) => Some(DocumentFolder { name, files }),
+            None => beside,
+        };
+        let judged = judge_parsed(format, &parsed, &bytes, self.options.level, beside);
+        let judgement = match (judged, parsed) {
+            (Some(Ok(judgement)), _) => Ok(judgement),
+            (Some(Err(error)), _) | (None, Err(error)) => {
+                Err(Unjudged::NotJson(Some(format), error))
+            }
+            (None, Ok(_)) => Err(Unjudged::Unknown(Some(format), NAME_THE_FOLDER.to_owned())),
+        };
+        let name = if name.is_empty() { path } else { name };
+        let content = match keep {
+            Keep::Verdict => None,
+            Keep::Everything if judgement.is_ok() => Some(UnitContent::of_shown(
+                format,
+                name,
+                bytes.into_owned(),
+                kept,
+            )),
+            _ => Some(UnitContent::of_document(format, bytes.into_owned())),
+        };
+        Some(UnitAnswer {
+            judgement,
+            keep,
+            content,
+        })
+    }
+
+    /// What judging a folder needs, without threads and a path.
+    pub(super) fn judging(&self) -> Judging<'static> {
+        Judging {
+            path: "",
+            level: self.options.level,
+            tools: &LocalTools,
+            threads: &NoThreads,
         }
-        let result = judge_text(path, beside, bytes, found, level)?;
-        Some((result, Kept::Nothing))
     }
 
     /// Judges a folder of a known format. Its signatures are next to the path that was `named`. If the
     /// folder was found by searching, only its own name is judged, not the path that leads to it.
-    fn judge_folder(
-        &self,
-        path: &Path,
-        named: &Path,
-        format: Format,
-        found: Found,
-    ) -> (Checked, Kept) {
-        let name = display_path(path);
-        let judged_path = match found {
-            Found::ByName if self.observer.judges_typed_path() => name.clone(),
-            Found::ByName | Found::BySearch => {
-                display_path(Path::new(path.file_name().unwrap_or_default()))
+    fn judge_folder(&self, path: &Path, named: &Path, format: Format, found: Found) -> UnitAnswer {
+        let judged_path = if found == Found::Named && self.observer.judges_typed_path() {
+            display_path(path)
+        } else {
+            display_path(Path::new(path.file_name().unwrap_or_default()))
+        };
+        let follows_link = definition(format).follows_root_link();
+        match self.files.open_folder(path, follows_link, self.threads) {
+            Ok(source) => {
+                let keep = self.observer.keep(named, Position::Path);
+                let threads = self.files.lend_threads(path, self.threads);
+                let judging = Judging {
+                    path: &judged_path,
+                    threads: &*threads,
+                    ..self.judging()
+                };
+                judge_source(&*source, format, keep, judging)
             }
-        };
-        let source = match open_folder(self.files, path, format, self.threads) {
-            Ok(source) => source,
-            Err(error) => return (of_judged(name, format, Err(error)), Kept::Nothing),
-        };
-        let place = UnitPlace {
-            name,
-            judged_path: &judged_path,
-            is_archived: false,
-            keep: self.observer.keep(named, Position::Path),
-        };
-        self.judge_and_remember(place, &*source, format)
-    }
-
-    /// Judges what a source contains, and keeps as much of it as `place` says.
-    pub(super) fn judge_and_remember(
-        &self,
-        place: UnitPlace<'_>,
-        source: &dyn Source,
-        format: Format,
-    ) -> (Checked, Kept) {
-        let UnitPlace {
-            name, judged_path, ..
-        } = place;
-        let level = self.options.level;
-        let remembering = RememberingSource::new(source, format, place.keep);
-        if place.keep == Keep::Everything {
-            return match judge_and_keep(&name, format, remembering, level) {
-                Ok(judged) => shown_result(&name, judged),
-                Err(error) => {
-                    let result = Checked::not_checked(name, Some(format), error.to_string());
-                    (result, Kept::Nothing)
-                }
-            };
+            Err(error) => Unjudged::Unread(Some(format), error).into(),
         }
-        if place.keep == Keep::Verdict {
-            let judged = judge_source(judged_path, source, format, level);
-            return (of_judged(name, format, judged), Kept::Nothing);
-        }
-        let judged = judge_source(judged_path, &remembering, format, level);
-        let content = judged
-            .as_ref()
-            .ok()
-            .and_then(|_| remembering.into_content().ok());
-        let kept = content.map_or(Kept::Nothing, |content| {
-            Kept::UnitContent(UnitContent {
-                is_archived: place.is_archived,
-                ..content
-            })
-        });
-        (of_judged(name, format, judged), kept)
     }
-}
-
-/// The result of something that is shown. Both parts come from the same judgement.
-fn shown_result(path: &str, judged: Judged) -> (Checked, Kept) {
-    (judged.to_checked(path), Kept::Judged(Box::new(judged)))
 }
 
 /// What a file whose name says nothing is. Office documents and programs that are zips inside are
@@ -358,57 +370,10 @@ fn unread_message(kind: &str) -> String {
     format!("{kind}, which runseal does not read; unpack it and verify what was in it")
 }
 
-/// Judges a document by its text and the files next to it. Returns `None` if it has no known format
-/// and was found by searching.
-fn judge_text(
-    path: &str,
-    beside: Option<Beside<'_>>,
-    bytes: &[u8],
-    found: Found,
-    level: Level,
-) -> Option<Checked> {
-    let file_name = beside.map_or("", |beside| beside.name);
-    let parsed = parse_document(bytes, &ReadOptions::default());
-    let detected = match &parsed {
-        Ok(document) => detect_root(document.root(), file_name),
-        Err(_) => detect_text(bytes, file_name),
-    };
-    let format = match detected {
-        Detected::Is(format) => format,
-        Detected::Several(formats) => {
-            let message = name_several(&formats);
-            return Some(Checked::invalid(path, None, NO_FORMAT, message));
-        }
-        Detected::Unknown if found == Found::BySearch => return None,
-        Detected::Unknown => {
-            return Some(match parsed {
-                Ok(document) => {
-                    Checked::invalid(path, None, NO_FORMAT, unknown_message(document.root()))
-                }
-                Err(error) => broken(path, None, &error),
-            });
-        }
-    };
-    Some(match judge_parsed(format, &parsed, bytes, level, beside) {
-        Some(Ok(judgement)) => Checked::of_judgement(path, judgement),
-        Some(Err(error)) => broken(path, Some(format), &error),
-        None => match parsed {
-            Ok(_) => Checked::invalid(path, Some(format), NO_FORMAT, NAME_THE_FOLDER),
-            Err(error) => broken(path, Some(format), &error),
-        },
-    })
-}
-
-fn broken(path: &str, format: Option<Format>, error: &JsonError) -> Checked {
-    let message = format!("{}, at {}", error.kind, error.position);
-    Checked::invalid(path, format, NO_JSON, message)
-}
-
 const NO_ARCHIVE: &str = "it is named like an archive, but its first bytes are not those of a tar \
     (ustar, GNU or pax), zip, gzip or Zstandard file";
 
-pub(super) const NAME_THE_FOLDER: &str =
-    "this is one file of a bundle; name the folder it belongs to";
+const NAME_THE_FOLDER: &str = "this is one file of a bundle; name the folder it belongs to";
 
 fn unknown_message(root: Node<'_>) -> String {
     if root.get("run_schema_version").is_some() || root.get("contracts_hashes").is_some() {
@@ -435,46 +400,47 @@ fn unknown_message(root: Node<'_>) -> String {
     )
 }
 
-/// Opens a folder of a known format. Follows a link only if the format allows it.
-pub(super) fn open_folder<'a>(
-    files: &'a dyn Files,
-    path: &Path,
-    format: Format,
-    threads: Option<usize>,
-) -> Result<Box<dyn Source + 'a>, SourceError> {
-    let follows = definition(format).follows_root_link();
-    files.open_folder(path, follows, threads)
-}
-
-/// Judges what a source contains; `path` is for rules about the path.
+/// Judges what a source contains, and keeps as much of it as `keep` says. What is shown is the same
+/// wherever the unit is and however many threads there are: rules do not see the path, and as much as there
+/// is room for is kept in the order in which it is read.
 pub(super) fn judge_source(
-    path: &str,
     source: &dyn Source,
     format: Format,
-    level: Level,
-) -> Result<Judgement, SourceError> {
-    let judging = Judging {
-        path,
-        level,
-        tools: &LocalTools,
+    keep: Keep,
+    mut judging: Judging<'_>,
+) -> UnitAnswer {
+    let path = judging.path;
+    if keep == Keep::Everything {
+        (judging.path, judging.threads) = ("", &NoThreads);
+    }
+    let judge = |source: &dyn Source| {
+        let judged = definition(format).judge_folder(source, &judging);
+        let judged = judged.unwrap_or_else(|| {
+            Err(SourceError::Io {
+                path: path.to_owned(),
+                source: io::Error::other("this format is not a folder"),
+            })
+        });
+        judged.map_err(|error| Unjudged::Unverified(format, error))
     };
-    let judged = definition(format).judge_folder(source, &judging);
-    judged.unwrap_or_else(|| {
-        Err(SourceError::Io {
-            path: path.to_owned(),
-            source: io::Error::other("this format is not a folder"),
-        })
-    })
-}
-
-/// The result of a judgement, or of the error that prevented it.
-pub(super) fn of_judged(
-    path: String,
-    format: Format,
-    judged: Result<Judgement, SourceError>,
-) -> Checked {
-    match judged {
-        Ok(judgement) => Checked::of_judgement(path, judgement),
-        Err(error) => Checked::not_checked(path, Some(format), error_chain(&error)),
+    let (judgement, content) = if keep == Keep::Verdict {
+        (judge(source), None)
+    } else {
+        let remembering = RememberingSource::new(source, format, keep);
+        match judge(&remembering) {
+            Ok(judgement) => match remembering.into_content() {
+                Ok(content) => (Ok(judgement), Some(content)),
+                Err(error) if keep == Keep::Everything => {
+                    (Err(Unjudged::Unread(Some(format), error)), None)
+                }
+                Err(_) => (Ok(judgement), None),
+            },
+            Err(why) => (Err(why), None),
+        }
+    };
+    UnitAnswer {
+        judgement,
+        keep,
+        content,
     }
 }

@@ -11,6 +11,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod answer;
 mod archived;
 mod content;
 pub mod engine;
@@ -34,9 +35,10 @@ use runseal_core::formats::pack::PackFiles;
 use runseal_core::limits::FINDINGS_A_SURVEY;
 use runseal_core::source::{EntryKind, SourceError};
 use runseal_core::verify::{
-    Checked, Finding, Level, Survey, count_findings, drop_unlisted_findings,
+    Finding, Level, Survey, UnitResult, count_findings, drop_unlisted_findings,
 };
 
+use answer::Unjudged;
 use judge::Judge;
 use walk::{Start, walk_below};
 
@@ -102,27 +104,35 @@ enum Item {
     PassedOver,
     /// Something that needs no result.
     Nothing,
+    /// The journal of a recording that was not finished. It is judged like any file of its name.
+    Journal(PathBuf),
     /// A bundle or document inside an archive.
     Inside(InsidePath),
     /// Standard input.
     Standard,
-    /// Something with a known result.
-    Known(Box<Checked>),
+    /// Something that is not judged.
+    Unjudged(PathBuf, Box<Unjudged>),
 }
 
 /// How something was found. A file that a person named must be of a known format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
-    ByName,
-    BySearch,
+    Named,
+    /// By a search, because of its name.
+    Searched,
+    /// By a search, because of its first bytes. Text that is not JSON is passed over, whatever it begins
+    /// with: logs may look like documents.
+    ByContent,
 }
 
 /// The results of judged units.
 #[derive(Debug, Default)]
 pub struct UnitResults {
-    results: Vec<Checked>,
+    results: Vec<UnitResult>,
     /// The number of files that were found by searching and have no known format.
     passed_over: u64,
+    /// The journals of recordings that were not finished.
+    journals: Vec<PathBuf>,
     /// The number of findings in `results`.
     findings: usize,
     /// The number of findings that were dropped because there are too many.
@@ -130,7 +140,7 @@ pub struct UnitResults {
 }
 
 impl UnitResults {
-    fn one(result: Checked) -> Self {
+    fn one(result: UnitResult) -> Self {
         Self {
             findings: result.findings().len(),
             results: vec![result],
@@ -159,6 +169,7 @@ impl UnitResults {
     fn add(&mut self, other: Self) {
         self.results.extend(other.results);
         self.passed_over += other.passed_over;
+        self.journals.extend(other.journals);
         self.unlisted += other.unlisted;
         self.findings += other.findings;
         if self.findings > 2 * FINDINGS_A_SURVEY {
@@ -170,7 +181,7 @@ impl UnitResults {
     /// Adds a result if there is none: nothing found is never a success.
     fn or_nothing_found(mut self, path: &Path) -> Self {
         if self.results.is_empty() {
-            let result = Checked::not_checked(display_path(path), None, NOTHING_FOUND);
+            let result = UnitResult::not_checked(display_path(path), None, NOTHING_FOUND);
             self.results.push(result);
         }
         self
@@ -249,7 +260,9 @@ pub fn survey(
     for (path, results) in paths.iter().zip(by_path) {
         all.add(results.or_nothing_found(path));
     }
-    Survey::new(options.level, all.results, all.passed_over).and_unlisted(all.unlisted)
+    Survey::new(options.level, all.results, all.passed_over)
+        .and_unlisted(all.unlisted)
+        .with_journals(all.journals)
 }
 
 /// Judges everything from `starts` on; there is one for each of `by_path`.
@@ -282,30 +295,31 @@ fn survey_many(
 /// that was found by searching counts if its content is of a known format or it is named like an
 /// archive.
 pub fn find_units(files: &dyn Files, path: &Path, see: &mut dyn FnMut(PathBuf)) {
-    walk_below(
-        files,
-        Start::at(files, path),
-        &mut |Unit(item)| match item {
-            Item::Folder(path, ..) | Item::File(path, Found::ByName) => see(path),
-            Item::File(path, Found::BySearch) => {
-                let is_archive = Container::of_file_name(&path.to_string_lossy()).is_some();
-                let is_known = || matches!(detect_path(files, &path), Ok(Detected::Is(_)));
-                if is_archive || is_known() {
-                    see(path);
-                }
+    find_units_from(files, Start::at(files, path), see);
+}
+
+/// As [`find_units`], from where a search begins.
+fn find_units_from(files: &dyn Files, start: Start, see: &mut dyn FnMut(PathBuf)) {
+    let is_known = |path: &Path| matches!(detect_path(files, path), Ok(Detected::Is(_)));
+    walk_below(files, start, &mut |Unit(item)| match item {
+        Item::Folder(path, ..) | Item::File(path, Found::Named) | Item::Unjudged(path, _) => {
+            see(path);
+        }
+        Item::File(path, _) => {
+            let is_archive = Container::of_file_name(&path.to_string_lossy()).is_some();
+            if is_archive || is_known(&path) {
+                see(path);
             }
-            Item::Unnamed { path, .. } => match judge::look_at_unnamed(files, &path) {
-                Ok(Beginning::Archive) => see(path),
-                Ok(Beginning::Json) if matches!(detect_path(files, &path), Ok(Detected::Is(_))) => {
-                    see(path);
-                }
-                _ => {}
-            },
-            Item::PassedOver | Item::Nothing => {}
-            Item::Inside(_) | Item::Standard => see(path.to_owned()),
-            Item::Known(result) => see(PathBuf::from(result.path)),
+        }
+        Item::Unnamed { path, .. } => match judge::look_at_unnamed(files, &path) {
+            Ok(Beginning::Archive) => see(path),
+            Ok(Beginning::Json) if is_known(&path) => see(path),
+            _ => {}
         },
-    );
+        Item::Inside(inside) => see(inside.shown().into()),
+        Item::Standard => see("-".into()),
+        Item::PassedOver | Item::Nothing | Item::Journal(_) => {}
+    });
 }
 
 /// Reads the pack in a folder or archive. Also returns what is wrong with the archive.

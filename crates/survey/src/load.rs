@@ -1,34 +1,37 @@
 //! Reads a unit once, to judge it and to show or compare it: its report, documents, texts and
 //! files. The bytes that are shown are those that were judged.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use runseal_archive::{Archive, ArchiveSource, HEAD, Record, fill, sniff};
+use runseal_archive::{Archive, Record};
 use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
-use runseal_core::digest::Digest;
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
-use runseal_core::formats::definition::{Beside, Identity, Judgement, SourceFiles, judge_parsed};
-use runseal_core::formats::detect::{Detected, detect_root, detect_text};
-use runseal_core::limits::{JsonLimits, max_ledger_lines};
-use runseal_core::source::{EntryKind, MemberFile, SourceError, read_bounded};
+use runseal_core::formats::definition::{Identity, Judgement};
+use runseal_core::formats::detect::Detected;
+use runseal_core::source::{EntryKind, SourceError};
 use runseal_core::verify::authenticity::Authenticity;
-use runseal_core::verify::{Checked, Finding, Level, Report};
+use runseal_core::verify::{Finding, Level, Report, UnitResult};
 use runseal_report::{Documents, Exhibit};
-use runseal_trust::check::Found;
+use runseal_trust::check::Found as FoundBeside;
 use runseal_trust::policy::Decision;
 
-use super::archived::{detect_in_archive, faults_of, find_in_archive, names_in_archive};
-use super::content::{Keep, KeptBeside, RememberingSource, UnitContent};
-use super::inside::InsidePath;
-use super::judge::{NAME_THE_FOLDER, judge_source, open_folder};
-use super::signing::{JudgedUnit, OuterFiles, TrustQuestion, judge_trust, read_beside_entry};
-use super::walk::{folder_of_list, list};
+use super::archived::{
+    detect_in_archive, faults_of, find_in_archive, judge_document_entry, judge_folder_entry,
+    names_in_archive,
+};
+use super::content::{Keep, UnitContent};
+use super::judge::{ItemAnswer, Judge};
+use super::observer::{Observer, Position};
+use super::signing::{
+    ArchiveSignatures, JudgedUnit, TrustQuestion, judge_trust, read_beside_entry,
+};
+use super::walk::{Search, Start};
 use super::{
-    Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, find_units, name_several,
+    Files, Found, Item, NOTHING_FOUND, Unit, VerifyOptions, display_path, find_units_from,
+    name_several,
 };
 
 /// A unit that was judged, with the bytes that its rules saw.
@@ -85,16 +88,37 @@ pub enum LoadError {
     },
 }
 
+impl Diagnose for LoadError {
+    fn diagnosis(&self) -> Diagnosis {
+        let named = |code| Diagnosis::unreadable(self, code).located(Location::Named);
+        match self {
+            Self::Source(error) => error.diagnosis(),
+            Self::Json(error) => error.diagnosis(),
+            Self::Unknown { .. } => {
+                named("UNKNOWN_FORMAT").hint("`runseal verify --help` lists what is known")
+            }
+            Self::Holds { count: 1, .. } => named("SEVERAL").hint("name it"),
+            Self::Holds { .. } => named("SEVERAL").hint(
+                "name one of them; `runseal report -r` makes a page of each, and `runseal verify` lists them",
+            ),
+            Self::Around { .. } => named("NOT_ITSELF").hint(
+                "name what is in it: signatures, log entries and exports are about one thing, by its own name",
+            ),
+            Self::Unverified { .. } => named("UNREADABLE"),
+        }
+    }
+}
+
 /// What matters to a unit of the archive that it is in.
 #[derive(Debug)]
-pub struct Wrapping {
+pub struct ContainingArchive {
     /// What is wrong with the archive.
     findings: Vec<Finding>,
     /// Signatures next to the unit's entry in the archive.
-    beside: Vec<Found>,
+    beside: Vec<FoundBeside>,
 }
 
-impl Wrapping {
+impl ContainingArchive {
     /// The wrapping of the unit whose entry has this `name`. If the unit represents the whole
     /// `archive`, entries outside it count too.
     pub fn of(archive: &Archive, name: &str, format: Format, is_top: bool) -> Self {
@@ -131,7 +155,7 @@ impl Judged {
 
     /// Adds the archive that it is in: what is wrong with the archive is wrong with everything in it.
     #[must_use]
-    pub fn in_archive(mut self, wrapping: Wrapping) -> Self {
+    pub fn in_archive(mut self, wrapping: ContainingArchive) -> Self {
         self.content.is_archived = true;
         self.wrapping = wrapping.findings;
         self.content.beside = wrapping.beside;
@@ -139,12 +163,12 @@ impl Judged {
     }
 
     /// Its result in a survey, without its archive, which has its own result there.
-    pub(crate) fn to_checked(&self, path: &str) -> Checked {
+    pub(crate) fn to_checked(&self) -> UnitResult {
         let judgement = Judgement {
             report: self.report.clone(),
             identity: self.identity.clone(),
         };
-        Checked::of_judgement(path, judgement)
+        UnitResult::of_judgement(self.path.as_str(), judgement)
     }
 
     /// Answers whether it is signed, trusted and logged. It is at `path`, with its signatures next to it.
@@ -152,7 +176,7 @@ impl Judged {
         &self,
         files: &dyn Files,
         path: &Path,
-        asked: (TrustQuestion<'_>, &OuterFiles),
+        asked: (TrustQuestion<'_>, &ArchiveSignatures),
     ) -> (Authenticity, Option<Decision>) {
         judge_trust(files, self.unit(path), asked)
     }
@@ -185,14 +209,14 @@ impl Judged {
     }
 
     /// Looks for its signatures in `files`, checks them, and calls `show` with the result. Units of one
-    /// archive share `outer_files`.
+    /// archive share `archives`.
     pub fn show<T>(
         &self,
         files: &dyn Files,
-        (question, outer_files): (TrustQuestion<'_>, &OuterFiles),
+        (question, archives): (TrustQuestion<'_>, &ArchiveSignatures),
         show: impl FnOnce(&Exhibit<'_>) -> T,
     ) -> T {
-        let asked = (question, outer_files);
+        let asked = (question, archives);
         let (authenticity, _) = self.judge_trust(files, Path::new(&self.path), asked);
         self.with_exhibit(&authenticity, show)
     }
@@ -233,68 +257,70 @@ impl Judged {
     }
 }
 
-/// Loads the unit at `path`, or from standard input if it is `-`. A path may lead into an archive, as
-/// answers write it: `evidence.zip!/runs/one`. A folder that is not a unit represents the only unit in it.
+/// Judges the unit at `path`, or on standard input if it is `-`, and returns it with everything that
+/// can be shown of it. A path may lead into an archive, as answers write it:
+/// `evidence.zip!/runs/one`. A folder that is not a unit represents the only unit in it.
 ///
 /// # Errors
-/// If it cannot be read or judged.
+/// If it cannot be read or judged, or is not one unit.
 pub fn load(files: &dyn Files, path: &Path, level: Level) -> Result<Judged, LoadError> {
-    if let Some(inside) = InsidePath::of(files, path) {
-        let archive = files.read_archive(&inside.archive)?;
-        let archive = archive.ok_or_else(|| SourceError::NotFound {
-            path: display_path(path),
-        })?;
-        return load_inside(&display_path(path), &archive, &inside.name, level);
-    }
-    if path == Path::new("-") {
-        return load_standard(files, level);
-    }
-    if files
-        .kind(path)
-        .is_ok_and(|kind| kind == EntryKind::Directory)
-    {
-        return load_folder(files, path, level);
-    }
-    if let Some(folder) = folder_of_list(files, path) {
-        return load_folder(files, folder, level);
-    }
-    if let Some(archive) = files.read_archive(path)? {
-        return load_archive(&display_path(path), &archive, level);
-    }
-    let bytes = files.read(path, JsonLimits::LARGEST_DOCUMENT)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = Beside {
-        name: &name,
-        files: &FolderFiles::of_document(files, path),
+    let judge = Judge {
+        files,
+        options: VerifyOptions {
+            level,
+            threads: None,
+        },
+        threads: None,
+        observer: &ShowEverything,
     };
-    let judged = load_document(&display_path(path), Some(beside), bytes.into(), level)?;
-    match (judged, path.parent()) {
-        (Some(judged), _) => Ok(judged),
-        // The manifest represents its bundle.
-        (None, Some(parent)) if !parent.as_os_str().is_empty() => load_folder(files, parent, level),
-        (None, _) => load_folder(files, Path::new("."), level),
+    let item = match Start::at(files, path) {
+        Start::Unit(Unit(item)) => item,
+        Start::Search(mut search) => match search.unit.take() {
+            Some(Unit(item)) => item,
+            None => return load_only(files, search, level),
+        },
+    };
+    let inside = match &item {
+        Item::Inside(inside) => Some(inside.name.clone()),
+        _ => None,
+    };
+    let shown = display_path(path);
+    match judge.judge(item) {
+        ItemAnswer::Unit(answer) => answer.into_judged(&shown),
+        ItemAnswer::Archive(archive) => judge_entry(&shown, *archive, inside, &judge),
+        ItemAnswer::PassedOver | ItemAnswer::Nothing => Err(unknown(NOTHING_FOUND)),
     }
 }
 
-fn load_standard(files: &dyn Files, level: Level) -> Result<Judged, LoadError> {
-    let fail = |source| SourceError::Io {
-        path: "standard input".to_owned(),
-        source,
-    };
-    let mut input = files.standard_input();
-    let mut head = [0; HEAD];
-    let filled = fill(&mut input, &mut head).map_err(fail)?;
-    let mut whole = head[..filled].chain(input);
-    if let Some(container) = sniff(&head[..filled]) {
-        let archive = files.read_archive_stream(container, &mut whole, "standard input")?;
-        return load_archive("-", &archive, level);
+/// Keeps everything of what is judged.
+struct ShowEverything;
+
+impl Observer for ShowEverything {
+    fn keep(&self, _: &Path, _: Position) -> Keep {
+        Keep::Everything
     }
-    let bytes = read_bounded(whole, "standard input", 0, JsonLimits::LARGEST_DOCUMENT)?;
-    match load_document("-", None, bytes.into(), level)? {
-        Some(judged) => Ok(judged),
-        None => Err(unknown(
-            "this is the manifest of a job bundle; name its folder",
-        )),
+
+    fn see(&self, _: &UnitResult, _: Option<UnitContent>) {}
+}
+
+/// Loads the only unit below a folder.
+fn load_only(files: &dyn Files, search: Search, level: Level) -> Result<Judged, LoadError> {
+    let lone = match search.candidates.as_slice() {
+        [lone] => Some(lone.clone()),
+        _ => None,
+    };
+    let mut found = Vec::new();
+    find_units_from(files, Start::Search(search), &mut |unit| found.push(unit));
+    if found.is_empty() {
+        // A lone document of no known format gives the best error.
+        found.extend(lone);
+    }
+    match <[PathBuf; 1]>::try_from(found) {
+        Ok([only]) => Ok(Judged {
+            below: Some(only.clone()),
+            ..load(files, &only, level)?
+        }),
+        Err(found) => Err(holds(found.iter().map(|unit| display_path(unit)).collect())),
     }
 }
 
@@ -323,203 +349,53 @@ fn holds(mut found: Vec<String>) -> LoadError {
     }
 }
 
-fn format_of(detected: Detected) -> Result<Format, LoadError> {
-    match detected {
-        Detected::Is(format) => Ok(format),
-        Detected::Several(formats) => Err(unknown(name_several(&formats))),
-        Detected::Unknown => Err(unknown(NOTHING_FOUND)),
-    }
-}
-
-/// Loads the document with this name in an archive, as [`load_document`] does.
-fn load_archived_document(
+/// Judges one unit of an archive: the one with this name, or else the one that represents the archive.
+fn judge_entry(
     path: &str,
-    archive: &Archive,
-    name: &str,
-    bytes: &[u8],
-    level: Level,
-) -> Result<Option<Judged>, LoadError> {
-    let (folder, file_name) = name.rsplit_once('/').unwrap_or(("", name));
-    let source = ArchiveSource::new(archive, folder);
-    let beside = Beside {
-        name: file_name,
-        files: &SourceFiles(&source),
-    };
-    load_document(path, Some(beside), bytes.into(), level)
-}
-
-/// Loads a document. Returns `None` for the manifest of a job bundle, which is not judged here.
-pub(super) fn load_document(
-    path: &str,
-    beside: Option<Beside<'_>>,
-    bytes: Cow<'_, [u8]>,
-    level: Level,
-) -> Result<Option<Judged>, LoadError> {
-    let name = beside.map_or("", |beside| beside.name);
-    let parsed = parse_document(&bytes, &ReadOptions::default());
-    let detected = match &parsed {
-        Ok(document) => detect_root(document.root(), name),
-        Err(_) => detect_text(&bytes, name),
-    };
-    let format = match (detected, &parsed) {
-        (Detected::Unknown, Err(error)) => return Err(LoadError::Json(error.clone())),
-        (detected, _) => format_of(detected)?,
-    };
-    if format == Format::JobBundle {
-        return Ok(None);
-    }
-    if let Err(error) = &parsed
-        && format != Format::Ledger
-    {
-        return Err(LoadError::Json(error.clone()));
-    }
-    let kept = beside.map(|beside| KeptBeside::new(beside.files));
-    let witnessed = kept.as_ref().map(|files| Beside { name, files });
-    let judged = judge_parsed(format, &parsed, &bytes, level, witnessed);
-    drop(parsed);
-    let judgement = match judged {
-        Some(Ok(judgement)) => judgement,
-        Some(Err(error)) => return Err(LoadError::Json(error)),
-        None => return Err(unknown(NOTHING_FOUND)),
-    };
-    let mut content = UnitContent::empty(format);
-    if format == Format::Ledger {
-        let most = max_ledger_lines(bytes.len());
-        for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().take(most) {
-            if !line.trim_ascii().is_empty() {
-                let name = format!("line {:06}", at + 1);
-                content.documents.insert(name, line.to_vec());
+    mut archive: Archive,
+    name: Option<String>,
+    judge: &Judge<'_>,
+) -> Result<Judged, LoadError> {
+    let is_top = name.is_none();
+    // A document has no detected folder.
+    let (name, detected) = match name {
+        Some(name) => match archive.get(&name).map(|record| record.kind()) {
+            Some(EntryKind::File) => (name, None),
+            Some(EntryKind::Directory) => {
+                let detected = detect_in_archive(&archive, &name);
+                (name, Some(detected))
             }
-        }
-    }
-    let name = if name.is_empty() { path } else { name };
-    content.files.push(MemberFile {
-        path: name.to_owned(),
-        kind: None,
-        bytes: bytes.len() as u64,
-        sha256: Some(Digest::of(&bytes)),
-    });
-    // The bodies of a recording are next to it.
-    for (path, file) in kept.map_or_else(BTreeMap::new, KeptBeside::into_kept) {
-        let (bytes, digest) = file.fact;
-        content.files.push(MemberFile {
-            path: path.to_string(),
-            kind: None,
-            bytes,
-            sha256: Some(digest),
-        });
-        if let Some(bytes) = file.bytes {
-            content.texts.insert(path.to_string(), bytes);
-        }
-    }
-    content.single = Some(bytes.into_owned());
-    Ok(Some(Judged::new(path, judgement, content)))
-}
-
-fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Judged, LoadError> {
-    let fail = |source| SourceError::Io {
-        path: display_path(path),
-        source,
-    };
-    let listed = list(files, path).map_err(fail)?;
-    let (detected, _) = listed.detect(files, path);
-    if detected == Detected::Unknown {
-        let mut found = Vec::new();
-        find_units(files, path, &mut |unit| found.push(unit));
-        // Loading a lone document of no known format gives the best error.
-        if let ([], [only]) = (found.as_slice(), listed.candidates.as_slice()) {
-            found.extend(files.path_of(only).map(|only| path.join(only)));
-        }
-        return match <[PathBuf; 1]>::try_from(found) {
-            // An unfinished folder is found at its own path, and is not evidence.
-            Ok([only]) if only == path => Err(unknown(NOTHING_FOUND)),
-            Ok([only]) => Ok(Judged {
-                below: Some(only.clone()),
-                ..load(files, &only, level)?
-            }),
-            Err(found) => Err(holds(found.iter().map(|unit| display_path(unit)).collect())),
-        };
-    }
-    let format = format_of(detected)?;
-    let source = open_folder(files, path, format, None)?;
-    let source = RememberingSource::new(&*source, format, Keep::Everything);
-    judge_and_keep(&display_path(path), format, source, level)
-}
-
-fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Judged, LoadError> {
-    let (folder, detected, only) = find_in_archive(archive);
-    let (judged, name) = match (&detected, &only) {
-        (Detected::Unknown, Some(only)) => {
-            let kept = match archive.get(only) {
-                Some(Record::File(file)) => file.kept,
-                _ => None,
-            };
-            let judged =
-                load_archived_document(path, archive, only, kept.unwrap_or_default(), level)?;
-            (judged.ok_or_else(|| unknown(NOTHING_FOUND))?, only)
-        }
-        _ => {
-            if detected == Detected::Unknown
-                && let Some(fault) = archive.faults().first()
-            {
-                return Err(unknown(fault.message.clone()));
+            _ => {
+                let path = path.to_owned();
+                return Err(SourceError::NotFound { path }.into());
             }
-            if detected == Detected::Unknown {
-                let names = names_in_archive(archive).into_iter();
+        },
+        None => match find_in_archive(&archive) {
+            (_, Detected::Unknown, Some(only)) => (only, None),
+            (_, Detected::Unknown, None) => {
+                if let Some(fault) = archive.faults().first() {
+                    return Err(unknown(fault.message.clone()));
+                }
+                let names = names_in_archive(&archive).into_iter();
                 return Err(holds(names.map(|name| format!("{path}!/{name}")).collect()));
             }
-            let format = format_of(detected)?;
-            let source = ArchiveSource::new(archive, &folder);
-            let source = RememberingSource::in_memory(&source, format, Keep::Everything);
-            (judge_and_keep(path, format, source, level)?, &folder)
-        }
+            (folder, detected, _) => (folder, Some(detected)),
+        },
     };
-    let wrapping = Wrapping::of(archive, name, judged.format(), true);
+    let keep = Keep::Everything;
+    let answer = match detected {
+        Some(Detected::Is(format)) => Some(judge_folder_entry(
+            &mut archive,
+            &name,
+            (format, keep),
+            judge,
+        )),
+        Some(Detected::Several(formats)) => return Err(unknown(name_several(&formats))),
+        Some(Detected::Unknown) => None,
+        None => judge_document_entry(&archive, (&name, path), (Found::Named, keep), judge),
+    };
+    let judged = answer.ok_or_else(|| unknown(NOTHING_FOUND))?;
+    let judged = judged.into_judged(path)?;
+    let wrapping = ContainingArchive::of(&archive, &name, judged.format(), is_top);
     Ok(judged.in_archive(wrapping))
-}
-
-/// Loads the bundle or document with this name inside an archive.
-fn load_inside(
-    path: &str,
-    archive: &Archive,
-    name: &str,
-    level: Level,
-) -> Result<Judged, LoadError> {
-    let missing = || SourceError::NotFound {
-        path: path.to_owned(),
-    };
-    let judged = match archive.get(name).ok_or_else(missing)? {
-        Record::File(file) => {
-            let bytes = file.kept.ok_or_else(|| SourceError::Io {
-                path: path.to_owned(),
-                source: io::Error::other("it is longer than what is kept of an archive"),
-            })?;
-            let judged = load_archived_document(path, archive, name, bytes, level)?;
-            judged.ok_or_else(|| unknown(NAME_THE_FOLDER))?
-        }
-        Record::Folder => {
-            let format = format_of(detect_in_archive(archive, name))?;
-            let source = ArchiveSource::new(archive, name);
-            let source = RememberingSource::in_memory(&source, format, Keep::Everything);
-            judge_and_keep(path, format, source, level)?
-        }
-        _ => return Err(missing().into()),
-    };
-    let wrapping = Wrapping::of(archive, name, judged.format(), false);
-    Ok(judged.in_archive(wrapping))
-}
-
-/// Judges what a source contains and returns it with everything that was kept. Rules about the path
-/// do not see the one that was typed.
-pub(super) fn judge_and_keep(
-    path: &str,
-    format: Format,
-    source: RememberingSource<'_>,
-    level: Level,
-) -> Result<Judged, LoadError> {
-    let judging = judge_source("", &source, format, level);
-    let judgement = judging.map_err(|error| LoadError::Unverified {
-        message: error_chain(&error),
-    })?;
-    Ok(Judged::new(path, judgement, source.into_content()?))
 }

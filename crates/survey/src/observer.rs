@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use runseal_core::verify::Checked;
+use runseal_core::verify::UnitResult;
 
 use super::content::{Keep, UnitContent};
 use super::load::Judged;
@@ -36,7 +36,7 @@ pub trait Observer: Sync {
     }
 
     /// Called when a unit was judged. There is no `content` if none was wanted or it could not be read.
-    fn see(&self, result: &Checked, content: Option<UnitContent>);
+    fn see(&self, result: &UnitResult, content: Option<UnitContent>);
 
     /// Called instead of `see` if everything was to be kept of the unit and it could be read.
     fn show(&self, _judged: Judged) {}
@@ -51,7 +51,7 @@ impl Observer for NoObserver {
         Keep::Verdict
     }
 
-    fn see(&self, _: &Checked, _: Option<UnitContent>) {}
+    fn see(&self, _: &UnitResult, _: Option<UnitContent>) {}
 }
 
 /// What was kept of a unit that was judged.

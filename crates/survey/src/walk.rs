@@ -17,13 +17,17 @@ use runseal_core::formats::detect::{
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::{EntryKind, SourceError};
-use runseal_core::verify::{Checked, NO_FORMAT};
 
+use super::answer::Unjudged;
 use super::inside::InsidePath;
 use super::{Files, Found, Item, Unit, display_path, name_several};
 
 /// The beginning of the names of everything that is still being made, or was when its process ended.
 const UNFINISHED: &[u8] = b".runseal-";
+
+/// The end of the name of the journal of a recording. When the recording is finished, it has the rest of
+/// the name.
+const JOURNAL: &[u8] = b".json.journal";
 
 /// Whether a file or folder with this name seems to be unfinished. Anyone can give something such a
 /// name, so a search reports such folders unless they are empty, and judges such files like all others.
@@ -51,13 +55,16 @@ pub(super) enum Start {
 pub(super) struct Search {
     /// The folder itself, if it is a unit that may contain others.
     pub(super) unit: Option<Unit>,
-    candidates: Vec<PathBuf>,
+    /// Files that may be documents or archives.
+    pub(super) candidates: Vec<PathBuf>,
     /// Files whose names say nothing.
     unnamed: Names,
     /// Links, pipes and devices.
     odd: Vec<(PathBuf, EntryKind)>,
     /// Folders with unfinished names.
     unfinished: Vec<PathBuf>,
+    /// Journals of recordings, in a folder that a person named.
+    journals: Vec<PathBuf>,
     below: Frame,
 }
 
@@ -72,10 +79,10 @@ impl Start {
         }
         match files.kind(path) {
             Ok(EntryKind::Directory) if names_unfinished(path) => Self::Unit(unfinished(path)),
-            Ok(EntryKind::Directory) => enter(files, path, Found::ByName, false),
+            Ok(EntryKind::Directory) => enter(files, path, Found::Named, false),
             // Anything but a file is refused when it is opened.
-            Ok(_) => Self::Unit(Unit(Item::File(path.to_owned(), Found::ByName))),
-            Err(error) => Self::Unit(lost(path, &error)),
+            Ok(_) => Self::Unit(Unit(Item::File(path.to_owned(), Found::Named))),
+            Err(error) => Self::Unit(lost(path, error)),
         }
     }
 }
@@ -90,7 +97,7 @@ pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(U
                 each(unit);
             }
             for path in search.candidates {
-                each(Unit(Item::File(path, Found::BySearch)));
+                each(Unit(Item::File(path, Found::Searched)));
             }
             let is_listed = search.below.is_listed;
             while let Some(path) = search.unnamed.next(files, &search.below.folder) {
@@ -103,6 +110,11 @@ pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(U
             for path in search.unfinished {
                 each(unfinished_found(files, &path));
             }
+            for path in search.journals {
+                if !files.is_there(&path.with_extension("")) {
+                    each(Unit(Item::Journal(path)));
+                }
+            }
             frames.push(search.below);
         }
     };
@@ -111,7 +123,7 @@ pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(U
         let is_listed = frame.is_listed;
         match frame.names.next(files, &frame.folder) {
             Some(folder) => {
-                let start = enter(files, &folder, Found::BySearch, is_listed);
+                let start = enter(files, &folder, Found::Searched, is_listed);
                 take(start, &mut frames);
             }
             None => {
@@ -125,8 +137,12 @@ pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(U
 fn unfinished(path: &Path) -> Unit {
     let reason = "its name says that it is being made, or was when its run ended, so it is not \
                   evidence; delete it, or rename it to have it checked";
-    let result = Checked::not_checked(display_path(path), None, reason.to_owned());
-    Unit(Item::Known(Box::new(result)))
+    unjudged(path, Unjudged::Refused(reason.to_owned()))
+}
+
+/// Something that is not judged, for this reason.
+fn unjudged(path: &Path, why: Unjudged) -> Unit {
+    Unit(Item::Unjudged(path.to_owned(), Box::new(why)))
 }
 
 /// The result of an unfinished folder that a search found. An empty one contains no evidence.
@@ -135,17 +151,12 @@ fn unfinished_found(files: &dyn Files, path: &Path) -> Unit {
     match files.list(path, &mut |_, _| is_empty = false) {
         Ok(()) if is_empty => Unit(Item::PassedOver),
         Ok(()) => unfinished(path),
-        Err(error) => lost(path, &error),
+        Err(error) => lost(path, error),
     }
 }
 
-fn lost(path: &Path, error: &io::Error) -> Unit {
-    let reason = match error.kind() {
-        io::ErrorKind::NotFound => "nothing has this name".to_owned(),
-        _ => error.to_string(),
-    };
-    let result = Checked::not_checked(display_path(path), None, reason);
-    Unit(Item::Known(Box::new(result)))
+fn lost(path: &Path, error: io::Error) -> Unit {
+    unjudged(path, Unjudged::Lost(display_path(path), error))
 }
 
 /// The result of a link, pipe or device that a search found. A link to something that the search
@@ -173,10 +184,7 @@ fn odd_unit(files: &dyn Files, root: &Path, path: PathBuf, kind: EntryKind) -> I
         _ => is_candidate(name).then_some("a pipe or device, which has no content"),
     };
     match reason {
-        Some(reason) => {
-            let result = Checked::not_checked(display_path(&path), None, reason);
-            Item::Known(Box::new(result))
-        }
+        Some(reason) => Item::Unjudged(path, Box::new(Unjudged::Refused(reason.to_owned()))),
         None => Item::PassedOver,
     }
 }
@@ -261,12 +269,12 @@ impl Names {
 fn enter(files: &dyn Files, folder: &Path, found: Found, is_listed: bool) -> Start {
     let listed = match list(files, folder) {
         Ok(listed) => listed,
-        Err(error) => return Start::Unit(lost(folder, &error)),
+        Err(error) => return Start::Unit(lost(folder, error)),
     };
     let (detected, claim) = listed.detect(files, folder);
     // A folder that is not a job bundle may have a subfolder `artifacts` too.
     let detected = match (detected, claim, found) {
-        (Detected::Is(_), Claim::Weak, Found::BySearch) if !holds_artifacts(files, folder) => {
+        (Detected::Is(_), Claim::Weak, Found::Searched) if !holds_artifacts(files, folder) => {
             detect_leftover(&listed.names)
         }
         (detected, ..) => detected,
@@ -285,9 +293,8 @@ fn enter(files: &dyn Files, folder: &Path, found: Found, is_listed: bool) -> Sta
             unit = Some(itself);
         }
         Detected::Several(formats) => {
-            let message = name_several(&formats);
-            let result = Checked::invalid(display_path(folder), None, NO_FORMAT, message);
-            return Start::Unit(Unit(Item::Known(Box::new(result))));
+            let why = Unjudged::Unknown(None, name_several(&formats));
+            return Start::Unit(unjudged(folder, why));
         }
         Detected::Unknown => {}
     }
@@ -300,6 +307,10 @@ fn enter(files: &dyn Files, folder: &Path, found: Found, is_listed: bool) -> Sta
             .filter_map(|(name, kind)| Some((path(name)?, kind)))
             .collect(),
         unfinished: listed.unfinished.into_iter().filter_map(path).collect(),
+        journals: match found {
+            Found::Named => listed.journals.into_iter().filter_map(path).collect(),
+            Found::Searched | Found::ByContent => Vec::new(),
+        },
         below: Frame {
             folder: folder.to_owned(),
             names: listed.folders,
@@ -365,22 +376,24 @@ fn holds_artifacts(files: &dyn Files, folder: &Path) -> bool {
 
 /// The names in a folder, by what they may be.
 #[derive(Default)]
-pub(super) struct Listed {
+struct Listed {
     names: FolderNames,
     /// Files that may be documents or archives.
-    pub(super) candidates: Vec<Vec<u8>>,
+    candidates: Vec<Vec<u8>>,
     /// Files whose names say nothing.
     unnamed: Names,
     /// Links, pipes and devices.
     odd: Vec<(Vec<u8>, EntryKind)>,
     /// Folders with unfinished names.
     unfinished: Vec<Vec<u8>>,
+    /// Journals of recordings.
+    journals: Vec<Vec<u8>>,
     folders: Names,
 }
 
 impl Listed {
     /// What the folder with these names is, and how certain that is.
-    pub(super) fn detect(&self, files: &dyn Files, folder: &Path) -> (Detected, Claim) {
+    fn detect(&self, files: &dyn Files, folder: &Path) -> (Detected, Claim) {
         let limit = JsonLimits::LARGEST_DOCUMENT;
         let read = |name: &str| files.read(&folder.join(name), limit).ok();
         detect_folder(&self.names, &read)
@@ -399,12 +412,15 @@ impl Listed {
     }
 }
 
-pub(super) fn list(files: &dyn Files, folder: &Path) -> io::Result<Listed> {
+fn list(files: &dyn Files, folder: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
     files.list(folder, &mut |name, kind| {
         // What a killed run left, or a running one is making, does not say what the folder is.
         if !is_unfinished(name) {
             listed.names.note(name, kind);
+        }
+        if name.ends_with(JOURNAL) {
+            listed.journals.push(name.to_vec());
         }
         match kind {
             EntryKind::Directory if is_unfinished(name) => listed.unfinished.push(name.to_vec()),
@@ -449,5 +465,28 @@ mod tests {
         }
         assert_eq!(detect("none").unwrap(), Detected::Unknown);
         assert!(matches!(detect("x"), Err(SourceError::NotFound { .. })));
+    }
+
+    #[test]
+    fn journals_in_a_named_folder_are_listed_unless_their_recording_is_there() {
+        let mut files = MemoryFiles::default();
+        for name in [
+            "a.json.journal",
+            "b.json.journal",
+            "b.json",
+            "in/c.json.journal",
+        ] {
+            let path = format!("tree/{name}");
+            files.add_file(&path, b"{}".as_slice().into()).unwrap();
+        }
+        let survey = crate::survey(
+            &files,
+            &crate::Sequential,
+            &[PathBuf::from("tree")],
+            crate::VerifyOptions::default(),
+            (&crate::Tally::default(), &crate::NoObserver),
+        );
+        let journals: Vec<_> = survey.journals().collect();
+        assert_eq!(journals, [Path::new("tree/a.json.journal")]);
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use runseal_archive::Archive;
 use runseal_core::digest::Digest;
 use runseal_core::source::{EntryKind, Source, SourceError};
-use runseal_core::verify::{Checked, SignatureDemand, Survey};
+use runseal_core::verify::{SignatureDemand, Survey, UnitResult};
 use runseal_survey::load::{Judged, load};
 use runseal_survey::signing::{SignatureJudge, TrustQuestion};
 use runseal_survey::{
@@ -125,7 +125,7 @@ impl Observer for Visitor {
         Keep::Everything
     }
 
-    fn see(&self, result: &Checked, _: Option<UnitContent>) {
+    fn see(&self, result: &UnitResult, _: Option<UnitContent>) {
         self.not_shown.lock().unwrap().push(result.path.clone());
     }
 

@@ -20,6 +20,7 @@ pub mod object_storage;
 pub mod odd_registry;
 pub mod postgres;
 pub mod small_disk;
+pub mod terminal;
 
 use std::collections::BTreeSet;
 use std::fs;

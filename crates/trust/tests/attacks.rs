@@ -2,7 +2,9 @@
 use runseal_core::canon::Value;
 use runseal_core::verify::authenticity::SignedState;
 use runseal_trust::budget::Budget;
-use runseal_trust::check::{About, Checked, Found, Known, read_signatures};
+use runseal_trust::check::{
+    CheckedSignature, Found, FoundSignature, KnownSigners, SignedUnit, read_signatures,
+};
 use runseal_trust::dsse::{Envelope, IN_TOTO};
 use runseal_trust::encoding::{encode_base64, encode_hex};
 use runseal_trust::keys::{PrivateKey, PublicKey, Signer as _, minisign, ssh, sshsig};
@@ -44,8 +46,12 @@ fn verification() -> Verification {
 }
 
 /// Checks signatures of a run bundle, with the budget of one unit.
-fn check_signatures(found: &[Found], target: &Target, known: &Known) -> Vec<Checked> {
-    let about = About {
+fn check_signatures(
+    found: &[Found],
+    target: &Target,
+    known: &KnownSigners,
+) -> Vec<CheckedSignature> {
+    let about = SignedUnit {
         target,
         facts: &facts(),
     };
@@ -99,9 +105,14 @@ fn policy_of(signers: &[(&str, String)], threshold: usize) -> String {
     text
 }
 
-fn judge(policy: &str, found: &[Found], target: &Target, now: i64) -> (Vec<Checked>, Decision) {
+fn judge(
+    policy: &str,
+    found: &[Found],
+    target: &Target,
+    now: i64,
+) -> (Vec<CheckedSignature>, Decision) {
     let policy = Policy::parse(policy).unwrap();
-    let known = Known {
+    let known = KnownSigners {
         keys: Some(policy.keys()),
         anchors: policy.anchors.clone(),
         sigstore: None,
@@ -119,9 +130,9 @@ fn judge(policy: &str, found: &[Found], target: &Target, now: i64) -> (Vec<Check
 }
 
 fn state_of(found: &[Found], target: &Target, keys: Option<Vec<PublicKey>>) -> SignedState {
-    let known = Known {
+    let known = KnownSigners {
         keys: keys.map(|keys| keys.into_iter().map(|key| (key, "k".to_owned())).collect()),
-        ..Known::default()
+        ..KnownSigners::default()
     };
     let checked = check_signatures(found, target, &known);
     assert_eq!(checked.len(), 1);
@@ -173,7 +184,7 @@ fn four_ways_not_to_be_signed_have_four_states() {
         state_of(&found(&[broken]), &target(), known()),
         SignedState::Broken
     );
-    assert!(check_signatures(&[], &target(), &Known::default()).is_empty());
+    assert!(check_signatures(&[], &target(), &KnownSigners::default()).is_empty());
 }
 
 #[test]
@@ -521,9 +532,9 @@ fn meaning_of_the_rule_must_be_signed() {
 fn unit_that_is_not_intact_is_not_trusted() {
     let ada = ed25519(1);
     let policy = Policy::parse(&policy_of(&[("ada", pem(&ada))], 1)).unwrap();
-    let known = Known {
+    let known = KnownSigners {
         keys: Some(policy.keys()),
-        ..Known::default()
+        ..KnownSigners::default()
     };
     let checked = check_signatures(
         &found(&[envelope(&target(), &ada, "author")]),
@@ -703,10 +714,10 @@ fn counter_signature_of_absent_signature_is_reported() {
     let both = check_signatures(
         &found(&[first, second.clone()]),
         &target(),
-        &Known::default(),
+        &KnownSigners::default(),
     );
     assert_eq!(both[1].note.detail, None);
-    let alone = check_signatures(&found(&[second]), &target(), &Known::default());
+    let alone = check_signatures(&found(&[second]), &target(), &KnownSigners::default());
     assert!(
         alone[0]
             .note
@@ -733,6 +744,19 @@ fn counter_signatures_of_each_other_terminate() {
         };
         Envelope::sign(IN_TOTO, statement.to_bytes().unwrap(), &keys[at]).unwrap()
     });
-    let checked = check_signatures(&found(&[one, two]), &target(), &Known::default());
+    let checked = check_signatures(&found(&[one, two]), &target(), &KnownSigners::default());
     assert!(checked.iter().all(|one| one.note.detail.is_some()));
+}
+
+#[test]
+fn line_that_is_no_object_is_a_damaged_signature() {
+    for line in ["[]", "[{\"payload\":\"\"}]", "5", "null", "\"x\""] {
+        let text = format!("{line}\n{{\"note\":1}}\n");
+        for bytes in [line.as_bytes(), text.as_bytes()] {
+            let found = read_signatures("x.intoto.jsonl", bytes).unwrap();
+            assert_eq!(found.len(), 1, "{line}");
+            let is_damaged = matches!(found[0].signature, FoundSignature::Damaged("dsse", _));
+            assert!(is_damaged, "{line}");
+        }
+    }
 }

@@ -1,8 +1,12 @@
 //! Work on signatures from strangers is counted and bounded.
 use runseal_core::canon::Value;
+use runseal_core::digest::Digest;
 use runseal_core::verify::authenticity::SignedState;
 use runseal_trust::budget::Budget;
-use runseal_trust::check::{About, Checked, Found, Known, check_signatures, read_signatures};
+use runseal_trust::check::{
+    CheckedSignature, Found, KnownSigners, SignatureChecker, SignedUnit, check_signatures,
+    read_signatures,
+};
 use runseal_trust::dsse::{Envelope, EnvelopeSignature, IN_TOTO};
 use runseal_trust::keys::{PrivateKey, Signer as _};
 use runseal_trust::limits::{MAX_CHECKS_A_UNIT, MAX_SIGNATURES};
@@ -28,19 +32,19 @@ fn envelope(signer: &PrivateKey, predicate: &str) -> Envelope {
     Envelope::sign(IN_TOTO, statement.to_bytes().unwrap(), signer).unwrap()
 }
 
-fn known(count: u16) -> Known {
+fn known(count: u16) -> KnownSigners {
     let keys = (0..count).map(|seed| (key(seed).public_key().clone(), format!("k{seed}")));
-    Known {
+    KnownSigners {
         keys: Some(keys.collect()),
-        ..Known::default()
+        ..KnownSigners::default()
     }
 }
 
-fn check(lines: &[Envelope], known: &Known) -> (Vec<Checked>, u32) {
+fn check(lines: &[Envelope], known: &KnownSigners) -> (Vec<CheckedSignature>, u32) {
     let lines: Vec<_> = lines.iter().map(Envelope::to_line).collect();
     let found: Vec<Found> = read_signatures("x.intoto.jsonl", &lines.join(&b'\n')).unwrap();
     let (target, facts, mut budget) = (target(), Facts::default(), Budget::of_unit());
-    let about = About {
+    let about = SignedUnit {
         target: &target,
         facts: &facts,
     };
@@ -82,7 +86,7 @@ fn signatures_beyond_the_budget_are_reported_as_unchecked() {
 #[test]
 fn signatures_are_counted_without_known_keys() {
     let lines: Vec<_> = (0..40).map(|line| junk(line, 64)).collect();
-    let (checked, spent) = check(&lines, &Known::default());
+    let (checked, spent) = check(&lines, &KnownSigners::default());
     assert_eq!((checked.len(), spent), (MAX_SIGNATURES + 1, 0));
     let detail = checked.last().unwrap().note.detail.as_deref().unwrap();
     assert!(detail.contains("more than 256 signatures"), "{detail}");
@@ -96,6 +100,44 @@ fn repeated_signature_is_checked_once() {
     let lines = vec![twice; 100];
     let (checked, spent) = check(&lines, &known(3));
     assert_eq!((checked.len(), spent), (8, 24));
+}
+
+#[test]
+fn signature_that_is_matched_with_the_archive_too_is_checked_once() {
+    let archive = ("run_1.zip".to_owned(), Digest::of(b"the archive"));
+    let only_archive = Target::of_file("run_1.zip", "run_1.zip", b"the archive".to_vec());
+    let statement = Statement {
+        subjects: only_archive.subjects(),
+        predicate_type: "https://example.com/p/v1".to_owned(),
+        predicate: Value::from(""),
+    };
+    let over_archive = Envelope::sign(IN_TOTO, statement.to_bytes().unwrap(), &key(2)).unwrap();
+    let lines = [over_archive.to_line(), envelope(&key(1), "").to_line()];
+    let found = read_signatures("x.intoto.jsonl", &lines.join(&b'\n')).unwrap();
+    let (known, facts, mut budget) = (known(3), Facts::default(), Budget::of_unit());
+    let mut target = target();
+    let mut checker = SignatureChecker::new(&found, &known, &mut budget);
+    let states = |checked: Vec<CheckedSignature>| -> Vec<_> {
+        checked.iter().map(|checked| checked.note.state).collect()
+    };
+    let first = checker.check(SignedUnit {
+        target: &target,
+        facts: &facts,
+    });
+    assert_eq!(
+        states(first),
+        [SignedState::OtherSubject, SignedState::Signed]
+    );
+    target.set_archive(archive, false);
+    let about = SignedUnit {
+        target: &target,
+        facts: &facts,
+    };
+    assert_eq!(states(checker.check(about)), [SignedState::Signed; 2]);
+    let statements = checker.find_statements(about);
+    assert!(statements.iter().all(|one| one.fault.is_none()));
+    let (_, once) = check(&[over_archive, envelope(&key(1), "")], &known);
+    assert_eq!(budget.spent(), once);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Policies that are read, and policies that are refused with their line.
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::digest::Digest;
-use runseal_trust::check::Known;
+use runseal_trust::check::KnownSigners;
 use runseal_trust::keys::{PrivateKey, Signer as _, ssh};
 use runseal_trust::policy::{
     Place, Policy, Question, decide, from_receipt_policy, parse_allowed_signers,
@@ -273,5 +273,5 @@ fn receipts_policy_converts_to_a_policy() {
         .collect();
     assert_eq!(names, ["val \" one"]);
     assert_eq!(policy.rules[0].formats, ["receipt"]);
-    assert_eq!(Known::default().keys, None);
+    assert_eq!(KnownSigners::default().keys, None);
 }

@@ -20,7 +20,7 @@ use runseal_report::terminal::{
 
 use runseal_survey::load::load;
 use runseal_survey::signing::{
-    LoadedPolicy, OuterFiles, SignatureJudge, TrustQuestion, load_policy,
+    ArchiveSignatures, LoadedPolicy, SignatureJudge, TrustQuestion, load_policy,
 };
 use runseal_survey::{MemoryFiles, Sequential, Tally, VerifyOptions, survey};
 
@@ -132,7 +132,7 @@ fn inspect(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
         Ok(loaded) => loaded,
         Err(error) => return Answer::of(Outcome::Unreadable, error.to_string().into_bytes()),
     };
-    let asked = (question(request, policy), &OuterFiles::default());
+    let asked = (question(request, policy), &ArchiveSignatures::default());
     loaded.show(files, asked, |exhibit| match request.form {
         Form::Json => Answer::json(Outcome::Valid, &render_inspection_json(exhibit)),
         Form::Human => {

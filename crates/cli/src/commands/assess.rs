@@ -10,7 +10,7 @@ use runseal_kernel::assess::{parse_assessment, with_findings};
 use runseal_kernel::{Intent, Refusal};
 use runseal_runs::assess::{ask_assessor, record_exchange, replay_exchange};
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::intent_input::read_intent;
 use crate::output::{file_named, put_json};
 use crate::ui;
@@ -97,8 +97,7 @@ fn assessor_error(code: &'static str, message: impl Into<String>) -> CliError {
 
 /// What the assessor reads: the canonical intent and one LF.
 fn prompt_of(intent: &Intent) -> Result<String, CliError> {
-    let mut bytes = canonical_bytes(&intent.to_value(), Dialect::Kernel)
-        .map_err(|error| CliError::no_form(&error, "the intent"))?;
+    let mut bytes = canonical_bytes(&intent.to_value(), Dialect::Kernel).named("the intent")?;
     bytes.push(b'\n');
     String::from_utf8(bytes).map_err(|_| CliError::internal("canonical JSON is not UTF-8"))
 }
@@ -117,8 +116,7 @@ fn read_recorded(path: &Path, prompt: &str) -> Result<String, CliError> {
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::default();
     let bytes = input.read(options.limits.max_bytes)?;
-    let document =
-        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    let document = parse_document(&bytes, &options).named(input.shown())?;
     replay_exchange(document.root(), prompt).ok_or_else(|| {
         assessor_error(
             "MODEL_IO_MISS",

@@ -11,7 +11,7 @@ use runseal_core::verify::Outcome;
 use runseal_fs::input::Input;
 use runseal_kernel::transform;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::intent_input::{internal, read_intent};
 use crate::ui;
 use crate::verdict::{self, StrictArgs};
@@ -79,9 +79,7 @@ fn transformed_hash(path: &Path) -> Result<Digest, CliError> {
         Err(refusal) => Ok(Digest::of(refusal.to_string().as_bytes())),
         Ok(intent) => {
             let bundle = transform(&intent).map_err(|error| internal(&error))?;
-            bundle
-                .compute_hash()
-                .map_err(|error| CliError::no_form(&error, "the bundle"))
+            bundle.compute_hash().named("the bundle")
         }
     }
 }
@@ -90,8 +88,7 @@ fn summarize(args: &SummarizeArgs) -> Result<Outcome, CliError> {
     let input = Input::from_argument(Some(&args.file));
     let options = ReadOptions::default();
     let bytes = input.read(options.limits.max_bytes)?;
-    let document =
-        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    let document = parse_document(&bytes, &options).named(input.shown())?;
     let root = document.root();
     let is_bundle =
         root.kind() == Kind::Object && detect_root(root, "") == Detected::Is(Format::ContextBundle);
@@ -104,8 +101,7 @@ fn summarize(args: &SummarizeArgs) -> Result<Outcome, CliError> {
         .at(input.shown())
         .hint("`runseal inspect` says what it is; `runseal transform` makes a context bundle"));
     }
-    let summary =
-        summarize_bundle(root).map_err(|error| CliError::no_form(&error, &input.shown()))?;
+    let summary = summarize_bundle(root).named(input.shown())?;
     ui::print_json(&summary, Dialect::Kernel)?;
     Ok(Outcome::Valid)
 }

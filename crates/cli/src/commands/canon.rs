@@ -9,7 +9,7 @@ use runseal_core::verify::Outcome;
 use runseal_fs::atomic;
 use runseal_fs::input::Input;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::output::file_named;
 use crate::ui;
 
@@ -56,17 +56,15 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let (text, shown) = args.text.read()?;
     let write = |sink: &mut dyn Write| canonicalize(&text, dialect, &ReadOptions::TEXT, sink);
     if let Some(path) = file_named(args.output.as_deref()) {
-        atomic::write_file(path, |file| {
-            write(file).map_err(|error| CliError::canon(&error, &shown))
-        })?;
+        atomic::write_file(path, |file| write(file).named(&shown))?;
         return Ok(Outcome::Valid);
     }
     // Canonicalize into a sink first, so that nothing is printed of a text that turns out to be
     // broken.
-    write(&mut io::sink()).map_err(|error| CliError::canon(&error, &shown))?;
+    write(&mut io::sink()).named(&shown)?;
     match write(&mut io::stdout().lock()) {
         Err(CanonError::Sink(error)) => ui::done(Err(error))?,
-        other => other.map_err(|error| CliError::canon(&error, &shown))?,
+        other => other.named(&shown)?,
     }
     ui::done(io::stdout().flush())?;
     Ok(Outcome::Valid)

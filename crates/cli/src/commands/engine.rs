@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface};
-use runseal_fs::staging::StagingError;
 use runseal_runs::run::command::policy;
 use runseal_runs::run::contracts::{Program, check_engine};
-use runseal_runs::run::init::{InitError, Language, init_engine};
+use runseal_runs::run::init::{Language, init_engine};
 use runseal_runs::run::seal::seal_run;
 use runseal_runs::run::warnings::find_warnings;
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY};
@@ -148,22 +147,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 
 fn init(args: &InitArgs) -> Result<Outcome, CliError> {
     let language = Language::from_name(&args.lang).unwrap_or(Language::Python);
-    init_engine(&args.folder, language).map_err(|error| {
-        let message = error.to_string();
-        match error {
-            InitError::Staging(StagingError::Write(error)) => error.into(),
-            InitError::Staging(StagingError::Exists(_)) => {
-                CliError::new(Outcome::Unreadable, "EXISTS", message).hint("name a new folder")
-            }
-            InitError::Here(_) => CliError::new(Outcome::Unreadable, "EXISTS", message)
-                .hint("name a new folder, or change out of this one and name it"),
-            InitError::Name(_) => CliError::new(Outcome::Unreadable, "NAME", message)
-                .hint("name a folder, such as `my-engine`"),
-            InitError::Build(_) => CliError::new(Outcome::Unreadable, "BUILD", message)
-                .hint("is Rust installed? `--lang sh` needs nothing"),
-            InitError::Read(error) => error.into(),
-        }
-    })?;
+    init_engine(&args.folder, language)?;
     ui::print_line(&args.folder.display().to_string())?;
     let folder = shell_word(&args.folder);
     let input = shell_word(&args.folder.join("input.json"));

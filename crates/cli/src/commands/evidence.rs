@@ -8,7 +8,7 @@ use runseal_core::formats::evidence::{EvidenceView, compute_evidence_hash, verif
 use runseal_core::verify::Outcome;
 use runseal_fs::input::Input;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::verdict::{self, StrictArgs};
 
 /// Work with evidence, which says what an execution did.
@@ -48,10 +48,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         let input = Input::from_argument(Some(path));
         let options = ReadOptions::default();
         let bytes = input.read(options.limits.max_bytes)?;
-        let document = parse_document(&bytes, &options)
-            .map_err(|error| CliError::json(&error, &input.shown()))?;
-        let digest = canonical_digest(document.root(), Dialect::Kernel)
-            .map_err(|error| CliError::no_form(&error, &input.shown()))?;
+        let document = parse_document(&bytes, &options).named(input.shown())?;
+        let digest = canonical_digest(document.root(), Dialect::Kernel).named(input.shown())?;
         proposal_hash = Some(ContentHash::from(digest));
     }
     let verify = |root: Node<'_>| {

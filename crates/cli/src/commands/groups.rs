@@ -21,7 +21,7 @@ pub static GROUPS: [Group; 8] = [
     },
     Group {
         title: "Check evidence",
-        commands: &["verify", "inspect", "diff", "report", "replay"],
+        commands: &["verify", "inspect", "diff", "report", "replay", "extract"],
     },
     Group {
         title: "Make evidence",

@@ -4,7 +4,7 @@ use runseal_core::canon::{ReadOptions, compute_text_digest};
 use runseal_core::verify::Outcome;
 
 use super::canon::TextArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::ui;
 
 /// Print the SHA-256 over what a dialect hashes of a JSON text.
@@ -21,8 +21,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let dialect = args.text.dialect()?;
     let (text, shown) = args.text.read()?;
-    let digest = compute_text_digest(&text, dialect, &ReadOptions::TEXT)
-        .map_err(|error| CliError::canon(&error, &shown))?;
+    let digest = compute_text_digest(&text, dialect, &ReadOptions::TEXT).named(shown)?;
     ui::print_line(&digest.to_string())?;
     Ok(Outcome::Valid)
 }

@@ -15,6 +15,7 @@ mod diff;
 mod engine;
 mod evidence;
 mod export;
+mod extract;
 mod groups;
 mod hash;
 mod inspect;
@@ -44,7 +45,9 @@ mod queue;
 mod receipt;
 mod record;
 mod record_error;
+mod record_streams;
 mod record_variables;
+mod record_world;
 mod redact;
 mod reference;
 mod replay;
@@ -105,6 +108,7 @@ macro_rules! commands {
     }) => {
         $(#[$doc])*
         #[derive(Debug, clap::Subcommand)]
+        #[allow(clippy::large_enum_variant, reason = "there is one, and it is parsed once")]
         $visibility enum $name {
             $($(#[$gate])* $variant($crate::commands::deferred::Deferred<$module::Args>),)*
         }
@@ -147,6 +151,7 @@ commands! {
         Diff(diff),
         Report(report),
         Replay(replay),
+        Extract(extract),
         Transform(transform),
         Clarify(clarify),
         Lint(lint),

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use runseal_core::diagnosis::error_chain;
 use runseal_fs::models::{Admission, Fork, ModelSession, ModelTraffic};
 use runseal_fs::private::PrivateFolder;
 use runseal_net::NetError;
@@ -13,9 +14,7 @@ use runseal_net::proxy::{Keys, Mode, OnMiss, Proxy, ProxyEntrance, ProxyOptions,
 use runseal_net::recording::Adapter;
 use runseal_net::redact::Redactor;
 
-use super::proxy::{
-    RedactArgs, describe_redacted, net_error, secrets_of_environment, tell_refused,
-};
+use super::proxy::{RedactArgs, describe_redacted, secrets_of_environment, tell_refused};
 use crate::error::CliError;
 use crate::ui;
 
@@ -51,7 +50,7 @@ impl ModelArgs {
             return Ok(None);
         }
         let upstream = self.upstream.as_deref().map(Upstream::parse).transpose();
-        let upstream = upstream.map_err(net_error)?;
+        let upstream = upstream?;
         let folder = private_folder()?;
         let options = ProxyOptions {
             mode: Mode::Record,
@@ -65,7 +64,7 @@ impl ModelArgs {
             keys: keys_of_environment(),
             allowed_models: allowed.to_vec(),
         };
-        let session = ProxySession::start(options, Some(folder)).map_err(net_error)?;
+        let session = ProxySession::start(options, Some(folder))?;
         Ok(Some(Arc::new(session)))
     }
 }
@@ -115,7 +114,7 @@ impl ForkArgs {
     /// Refuses options that cannot work, before anything runs.
     pub fn check(&self) -> Result<(), CliError> {
         let upstream = self.upstream.as_deref().map(Upstream::parse).transpose();
-        upstream.map_err(net_error)?;
+        upstream?;
         match &self.fork_out {
             Some(out) if out.symlink_metadata().is_ok() => Err(CliError::usage(
                 format!("--fork-out: `{}` exists already", out.display()),
@@ -127,7 +126,7 @@ impl ForkArgs {
 
     /// Starts a session that answers from `recording`.
     pub fn start(&self, recording: &Path) -> Result<Arc<dyn ModelSession>, String> {
-        let message_of = |error: NetError| error.to_string();
+        let message_of = |error: NetError| error_chain(&error);
         let upstream = self.upstream.as_deref().map(Upstream::parse).transpose();
         let keys = match self.fork_at {
             Some(_) => keys_of_environment(),
@@ -198,7 +197,7 @@ impl Drop for ProxySession {
         };
         let finished = match proxy.finish() {
             Ok(outcome) => outcome.finished,
-            Err(error) => return ui::tell_error(&net_error(error)),
+            Err(error) => return ui::tell_error(&error.into()),
         };
         if let Some(finished) = finished.filter(|finished| finished.interactions > 0) {
             let _kept = folder.keep();

@@ -9,7 +9,7 @@ use runseal_core::verify::{Level, Outcome, render_human};
 use runseal_fs::input::Input;
 use runseal_kernel::proposal::{ProposalError, generate_proposal};
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::output::put_json;
 use crate::ui;
 use crate::verdict::{self, StrictArgs};
@@ -72,8 +72,7 @@ fn generate(args: &GenerateArgs) -> Result<Outcome, CliError> {
     let input = Input::from_argument(Some(&args.bundle));
     let options = ReadOptions::default();
     let bytes = input.read(options.limits.max_bytes)?;
-    let document =
-        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    let document = parse_document(&bytes, &options).named(input.shown())?;
     let view = BundleView {
         root: document.root(),
         transformed: None,
@@ -90,7 +89,7 @@ fn generate(args: &GenerateArgs) -> Result<Outcome, CliError> {
         ));
     }
     let proposal = generate_proposal(document.root(), None).map_err(|error| match &error {
-        ProposalError::NoForm(error) => CliError::no_form(error, &input.shown()),
+        ProposalError::NoForm(error) => CliError::within(error, input.shown()),
         other => CliError::new(Outcome::Invalid, "BUNDLE", other.to_string()).at(input.shown()),
     })?;
     put_json(proposal.value(), args.output.as_deref())?;
@@ -109,10 +108,8 @@ fn read_bundle(path: &Path) -> Result<SourceBundle, CliError> {
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::default();
     let bytes = input.read(options.limits.max_bytes)?;
-    let document =
-        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
-    let hash = canonical_digest(document.root(), Dialect::Kernel)
-        .map_err(|error| CliError::no_form(&error, &input.shown()))?;
+    let document = parse_document(&bytes, &options).named(input.shown())?;
+    let hash = canonical_digest(document.root(), Dialect::Kernel).named(input.shown())?;
     let id = document.root().get("id").and_then(|id| id.as_lossy_str());
     Ok(SourceBundle {
         id: id.unwrap_or_default().into_owned(),

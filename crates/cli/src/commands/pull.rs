@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
+use runseal_remote::error::shown_address;
 use runseal_remote::oci::pull::pull;
 
 use super::push::{AccessArgs, parse_reference};
 use super::push_object::{is_object_address, print_pulled, pull_run};
-use crate::error::CliError;
-use crate::places::artifact_error;
+use crate::error::{CliError, Named};
 use crate::verdict::LevelArgs;
 
 /// Pull evidence into a new folder.
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         args.level.level(),
         &args.access.access(),
     )
-    .map_err(|error| artifact_error(&error, &args.reference))?;
+    .named(shown_address(&args.reference))?;
     let reference = pulled.reference.to_string();
     print_pulled(pulled.digest, reference, &pulled.path, &pulled.attached)
 }

@@ -7,15 +7,15 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Outcome;
+use runseal_remote::error::shown_address;
 use runseal_remote::oci::OciError;
 use runseal_remote::oci::image::Image;
 use runseal_remote::oci::push::push;
 use runseal_remote::oci::reference::Reference;
 use runseal_remote::oci::registry::Access;
 
-use super::push_object::{RetentionArgs, is_object_address, not_pushed, push_run, tell_sent};
-use crate::error::CliError;
-use crate::places::artifact_error;
+use super::push_object::{RetentionArgs, is_object_address, push_run, tell_sent};
+use crate::error::{CliError, Named};
 use crate::ui;
 use crate::verdict::LevelArgs;
 
@@ -82,7 +82,9 @@ fn parse_digest(text: &str) -> Result<Digest, String> {
 
 /// Parses a reference given on the command line.
 pub fn parse_reference(text: &str) -> Result<Reference, CliError> {
-    Reference::parse(text).map_err(|error| artifact_error(&error.into(), text))
+    Reference::parse(text)
+        .map_err(OciError::from)
+        .named(shown_address(text))
 }
 
 /// Runs the command.
@@ -128,8 +130,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         )
     };
     let pushed = pushed.map_err(|error| match &error {
-        OciError::NotValid { why, .. } => not_pushed(why, &args.path),
-        _ => artifact_error(&error, &args.reference),
+        OciError::NotValid { why, .. } => CliError::within(why, args.path.display()),
+        _ => CliError::within(&error, shown_address(&args.reference)),
     })?;
     tell_sent(pushed.sent, pushed.skipped, &pushed.attached);
     let answer = Value::object([

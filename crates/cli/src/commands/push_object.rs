@@ -8,12 +8,12 @@ use runseal_core::timestamp::is_iso_utc;
 use runseal_core::verify::{Level, Outcome};
 use runseal_fs::survey::{Tally, VerifyOptions, survey_paths, without_climbing};
 use runseal_remote::RemoteError;
+use runseal_remote::error::shown_address;
 use runseal_remote::place::{PutOptions, Retention, RetentionMode, RunPlace};
 use runseal_remote::s3::{S3Place, pull};
-use runseal_remote::verified::{Objection, check_survey};
+use runseal_remote::verified::check_survey;
 
-use crate::error::CliError;
-use crate::places::storage_error;
+use crate::error::{CliError, Named};
 use crate::ui;
 
 /// How long what is pushed may not be deleted.
@@ -76,10 +76,10 @@ pub fn push_run(
     let options = PutOptions {
         retention: retention.retention()?,
     };
-    let place = S3Place::open(reference).map_err(|error| storage_error(&error, reference))?;
+    let place = S3Place::open(reference).named(shown_address(reference))?;
     verify_first(path, level)?;
     let pushed = place.put_run(path, &options).map_err(|error| {
-        let reported = storage_error(&error, reference);
+        let reported = CliError::within(&error, shown_address(reference));
         match (&error, &options.retention) {
             // Servers answer this in many ways, some of them general, but never as their own failure.
             (RemoteError::Refused { status: 400..=499 | 501, .. }, Some(_)) => reported.hint(
@@ -105,22 +105,7 @@ fn verify_first(path: &Path, level: Level) -> Result<(), CliError> {
         threads: None,
     };
     let survey = survey_paths(&[without_climbing(path)], options, &Tally::default());
-    check_survey(survey.results()).map_err(|why| not_pushed(&why, path))
-}
-
-/// The error for what is at `path` and is not valid, or cannot be judged.
-pub fn not_pushed(why: &Objection, path: &Path) -> CliError {
-    let outcome = match why {
-        Objection::Unchecked(_) => Outcome::Unreadable,
-        Objection::Broken | Objection::Several(_) => Outcome::Invalid,
-    };
-    CliError::new(
-        outcome,
-        "NOT_VALID",
-        format!("it {why}, so it was not pushed"),
-    )
-    .at(path.display().to_string())
-    .hint(why.hint())
+    check_survey(survey.results()).named(path.display())
 }
 
 /// Reports what a push did.
@@ -137,8 +122,7 @@ pub fn tell_sent(sent: u64, there: u64, attached: &[impl AsRef<str>]) {
 
 /// Brings the run at an address into a new folder.
 pub fn pull_run(reference: &str, output: Option<&Path>, level: Level) -> Result<Outcome, CliError> {
-    let pulled =
-        pull(reference, output, level).map_err(|error| storage_error(&error, reference))?;
+    let pulled = pull(reference, output, level).named(shown_address(reference))?;
     print_pulled(
         pulled.digest,
         pulled.reference,

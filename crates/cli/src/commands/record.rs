@@ -1,25 +1,28 @@
 //! `runseal record`: runs any unchanged command, and seals what it read, wrote and printed.
 
-use std::io::{IsTerminal, Read, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Outcome, one_line};
-use runseal_fs::input::Input;
 use runseal_report::reveal;
-use runseal_runs::record::Choice;
 use runseal_runs::record::apply::apply_changes;
 use runseal_runs::record::keep::Keep;
+use runseal_runs::record::outside::Extent;
+use runseal_runs::record::rules::{Origin, Rules};
 use runseal_runs::record::run::{Command, Watching, policy};
 use runseal_runs::record::seal::{RecordRequest, SealedCommand, record_command};
+use runseal_runs::record::terms::{Fate, Terms};
 use runseal_runs::run::replay_render::render_varying;
-use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount, OnOutput, Stream};
+use runseal_runs::world::World;
+use runseal_sandbox::{CancelToken, Limits, Mount};
 
 use super::log::{LogPlace, append_target};
 use super::record_error::{Doing, apply_error, record_error};
+use super::record_streams::{CommandStreams, pass_on};
 use super::record_variables::{parse_parameters, parse_variables};
+use super::record_world::{BoundArgs, show_world, world_of_caller};
 use super::redact::RedactableArgs;
 use super::sandbox_level::SandboxArgs;
 use super::seal::parse_run_id;
@@ -30,8 +33,10 @@ use crate::ui;
 
 /// The folder of bundles, unless another is named.
 const DEFAULT_OUT: &str = "RUN_BUNDLE";
-/// The most bytes of standard input that are read.
-const LARGEST_STDIN: u64 = 512 << 20;
+/// The most bytes of standard input that are passed on, unless more are asked for.
+const STDIN_BYTES: u64 = 512 << 20;
+/// How long a command may go on after it was interrupted.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Run any command and seal what it read, wrote and printed.
 ///
@@ -64,6 +69,15 @@ pub struct Args {
     /// below it. By default all. May be repeated.
     #[arg(long, value_name = "GLOB")]
     keep: Vec<String>,
+    /// Files that it writes and that do not count: neither kept nor compared by a replay, not even by name.
+    /// May be repeated.
+    #[arg(long, value_name = "GLOB")]
+    ignore: Vec<String>,
+    /// How a replay compares files that it writes, or `stdout` or `stderr`: `exact` (the default), `rel:X` or
+    /// `abs:X` (numbers may differ by X), `drop:REGEX` (without what matches) or `skip` (by name only). Sealed with
+    /// the run's contracts. May be repeated.
+    #[arg(long, value_name = "GLOB=RULE")]
+    compare: Vec<String>,
     /// A variable of yours that the command gets, sealed with its value; or NAME=VALUE. May be
     /// repeated. Values that look like keys are refused.
     #[arg(long, value_name = "NAME")]
@@ -71,10 +85,13 @@ pub struct Args {
     /// A variable that the command gets and whose value is not sealed. May be repeated.
     #[arg(long, value_name = "NAME")]
     secret: Vec<String>,
-    /// What the command gets on standard input; `-` passes yours on. Without it, a redirected file
-    /// is passed on; a pipe, device or terminal is not.
+    /// What the command gets on standard input instead of yours; `-` is yours.
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
+    /// The bytes of standard input that the command may read, since they are sealed; it is stopped if it
+    /// wants more. Takes K, M, G.
+    #[arg(long, value_name = "SIZE", default_value_t = STDIN_BYTES, value_parser = parse_size)]
+    stdin_bytes: u64,
     /// Run it N times and say what varies. The first run is sealed.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
@@ -82,6 +99,10 @@ pub struct Args {
     /// hashes; a replay then asks for them. What it writes always is. Takes K, M, G.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     reference_above: Option<u64>,
+    /// Also seal the files of the system that it reads, program loader included, so that a replay needs nothing of
+    /// its machine but a kernel.
+    #[arg(long)]
+    self_contained: bool,
     /// Put what it wrote into the folder too, and take away what it deleted; nothing at all if one of these
     /// changed there meanwhile, or if the command failed. The folder of bundles is left alone.
     #[arg(long)]
@@ -95,10 +116,15 @@ pub struct Args {
     /// The seconds that the command may run.
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = clap::value_parser!(u32).range(1..=604800))]
     timeout: u32,
-    /// The bytes that it may write. With more than 1 GiB they are on disk instead of in memory. Takes
-    /// K, M, G.
-    #[arg(long, value_name = "SIZE", default_value_t = MOST_IN_MEMORY, value_parser = parse_size)]
-    artifact_bytes: u64,
+    #[command(flatten)]
+    bounds: BoundArgs,
+    /// A file or folder of yours that does not exist for the command, beside the list in docs/world.md. May be
+    /// repeated.
+    #[arg(long, value_name = "PATH")]
+    hide: Vec<PathBuf>,
+    /// Print what the command would see of this machine, and run nothing.
+    #[arg(long)]
+    show_world: bool,
     #[cfg(feature = "net")]
     #[command(flatten)]
     models: super::models::ModelArgs,
@@ -115,7 +141,11 @@ pub struct Args {
     #[command(flatten)]
     sandbox: SandboxArgs,
     /// The command and its arguments, after `--`.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        required_unless_present = "show_world",
+        value_name = "COMMAND"
+    )]
     command: Vec<String>,
 }
 
@@ -159,6 +189,10 @@ fn refuse_default_link(out: &Path) -> Result<(), CliError> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    if args.show_world {
+        let folder = std::env::current_dir().unwrap_or_default();
+        return show_world(&args.world(&folder), args.is_json());
+    }
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
     refuse_in(&args.out, &args.out)?;
@@ -170,9 +204,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         log.open()?;
     }
     let sandbox = args.sandbox.open()?;
+    let terminal = request.command.terminal.as_ref();
     let watching = Watching {
         cancel: Some(cancel.clone()),
-        on_output: (!ui::is_quiet()).then(|| pass_on(args.is_json())),
+        grace: Some(GRACE),
+        on_output: (!ui::is_quiet()).then(|| pass_on(args.is_json(), terminal)),
         ..Watching::default()
     };
     let sealed = match record_command(&request, &sandbox, &watching) {
@@ -189,24 +225,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if !sealed.varying.is_steady() {
         ui::tell(&render_varying(&sealed.varying, args.times));
     } else if args.times > 1 {
-        ui::note(&format!("{} runs gave the same", args.times));
+        let under_rules = match sealed.varying.within.is_empty() {
+            true => "",
+            false => " under the rules of --compare",
+        };
+        ui::note(&format!("{} runs gave the same{under_rules}", args.times));
     }
     Ok(outcome)
-}
-
-/// Passes the command's output on as it arrives: each stream to the same stream, or both to
-/// standard error if standard output is needed for the result. A closed reader does not end the
-/// recording.
-fn pass_on(on_stderr: bool) -> OnOutput {
-    OnOutput::new(move |stream, bytes| {
-        let _ = match stream {
-            Stream::Stdout if !on_stderr => {
-                let mut out = std::io::stdout().lock();
-                out.write_all(bytes).and_then(|()| out.flush())
-            }
-            Stream::Stdout | Stream::Stderr => std::io::stderr().lock().write_all(bytes),
-        };
-    })
 }
 
 impl Args {
@@ -229,12 +254,10 @@ impl Args {
             .at(folder.display().to_string())
             .hint("change into a folder that you may read")
         })?;
-        let limits = Limits {
+        let limits = self.bounds.limits(Limits {
             wall_time: Duration::from_secs(self.timeout.into()),
-            file_bytes: self.artifact_bytes,
-            work_bytes: self.artifact_bytes,
             ..policy()
-        };
+        });
         #[cfg(feature = "net")]
         let models = self.models.start(&[])?;
         #[cfg(not(feature = "net"))]
@@ -247,6 +270,7 @@ impl Args {
         }
         let (variables, secrets) = parse_variables(&self.env, &self.secret)?;
         let out = folder.join(out);
+        let streams = CommandStreams::like_ours(self.stdin.as_deref(), self.stdin_bytes)?;
         Ok(RecordRequest {
             command: Command {
                 argv: self.command.clone(),
@@ -262,17 +286,24 @@ impl Args {
                 parameters: parse_parameters(&self.param)?,
                 variables,
                 secrets,
-                stdin: self.read_stdin()?,
+                stdin: streams.stdin,
+                terminal: streams.terminal,
+                terminal_variables: streams.variables,
                 fixed_time: self.fixed_time,
                 models,
-                choice: Choice::Caller(std::env::var_os("PATH")),
+                world: self.world(&folder),
+                is_of_bundle: false,
                 limits,
                 folder,
             },
             out,
             run_id: self.run_id.as_deref().map(parse_run_id).transpose()?,
-            keep: self.keep_set()?,
+            terms: self.terms()?,
             reference_above: self.reference_above,
+            extent: match self.self_contained {
+                true => Extent::Everything,
+                false => Extent::Unpackaged,
+            },
             keep_failed: self.keep_failed,
             times: self.times,
             now: clock::now()?,
@@ -280,12 +311,24 @@ impl Args {
         })
     }
 
-    fn keep_set(&self) -> Result<Option<Keep>, CliError> {
-        Keep::parse_given(&self.keep).map_err(|error| {
-            CliError::usage(
-                format!("`--keep`: {error}"),
-                "write it as `--keep 'results/*.csv'`",
-            )
+    /// The user's own world, with what was opened and hidden by name.
+    fn world(&self, folder: &Path) -> World {
+        world_of_caller(folder, &self.input, &self.hide)
+    }
+
+    fn terms(&self) -> Result<Terms, CliError> {
+        let patterns = |option: &str, given: &[String]| {
+            Keep::parse_given(given).map_err(|error| {
+                CliError::usage(
+                    format!("`{option}`: {error}"),
+                    format!("write it as `{option} 'results/*.csv'`"),
+                )
+            })
+        };
+        Ok(Terms {
+            keep: patterns("--keep", &self.keep)?,
+            ignore: patterns("--ignore", &self.ignore)?,
+            compare: parse_rules(&self.compare, Origin::Bundle)?,
         })
     }
 
@@ -296,51 +339,13 @@ impl Args {
         }
     }
 
-    fn read_stdin(&self) -> Result<Vec<u8>, CliError> {
-        if let Some(path) = &self.stdin {
-            return Ok(Input::from_argument(Some(path)).read(LARGEST_STDIN)?);
-        }
-        let stdin = std::io::stdin();
-        let metadata = std::fs::metadata("/proc/self/fd/0").ok();
-        if !metadata.as_ref().is_some_and(std::fs::Metadata::is_file) {
-            let what = metadata.as_ref().and_then(describe_stream);
-            if let Some(what) = what.filter(|_| !stdin.is_terminal()) {
-                ui::note(&format!(
-                    "standard input is {what} and is not passed on to the command: `--stdin -` does that"
-                ));
-            }
-            return Ok(Vec::new());
-        }
-        let mut bytes = Vec::new();
-        let read = stdin.lock().take(LARGEST_STDIN + 1).read_to_end(&mut bytes);
-        read.map_err(|error| {
-            CliError::new(
-                Outcome::Unreadable,
-                "STDIN",
-                format!("standard input cannot be read: {error}"),
-            )
-        })?;
-        if bytes.len() as u64 > LARGEST_STDIN {
-            return Err(CliError::new(
-                Outcome::Unreadable,
-                "STDIN",
-                "standard input has more than 512 MiB",
-            )
-            .hint("name the file as an argument of the command, or with `--input`"));
-        }
-        Ok(bytes)
-    }
-
     /// Applies the changes of a sealed run if asked to, and decides the outcome.
     fn finish(&self, request: &RecordRequest, sealed: &SealedCommand) -> Result<Outcome, CliError> {
-        let has_failed = sealed.ending != runseal_sandbox::Ending::Exited(0);
+        let has_failed = has_failed(sealed);
         if self.apply && has_failed {
             ui::note("the command failed, so nothing was applied to the folder");
         } else if self.apply {
-            let is_kept = |path: &str| match &request.keep {
-                Some(keep) => keep.keeps(Path::new(path)),
-                None => true,
-            };
+            let is_kept = |path: &str| request.terms.fate_of(path.as_ref()) == Fate::Kept;
             let folder = &request.command.folder;
             // The folder itself, whatever is at its path now.
             let top = std::fs::File::open(".").map_err(|error| {
@@ -357,25 +362,80 @@ impl Args {
                     reveal(path)
                 ));
             }
-        }
-        if let Some(keep) = &request.keep {
-            for pattern in keep.unmatched(&sealed.written) {
+            for path in &applied.outward {
                 ui::note(&format!(
-                    "`--keep {}` matches no file that the command wrote",
-                    shown_name(pattern)
+                    "not applied: `{}`, a link that leads out of the folder",
+                    reveal(path)
                 ));
             }
         }
-        Ok(if has_failed {
-            Outcome::Invalid
-        } else {
-            Outcome::Valid
+        if let Some(home) = &sealed.home {
+            ui::note(&format!(
+                "read of your home folder, and sealed: {}",
+                reveal(home)
+            ));
+        }
+        note_unmatched(&request.terms, sealed);
+        Ok(match sealed.interrupted {
+            Some(_) => Outcome::Interrupted,
+            None if has_failed => Outcome::Invalid,
+            None => Outcome::Valid,
         })
     }
 }
 
+fn has_failed(sealed: &SealedCommand) -> bool {
+    sealed.interrupted.is_some() || sealed.ending != runseal_sandbox::Ending::Exited(0)
+}
+
+/// Tells which patterns and rules are for nothing that the command gave.
+fn note_unmatched(terms: &Terms, sealed: &SealedCommand) {
+    let left: Vec<String> = match &sealed.run.recorded.layer {
+        Some(layer) => {
+            let paths = layer.changes().iter().map(|change| change.path.to_str());
+            paths.flatten().map(str::to_owned).collect()
+        }
+        None => Vec::new(),
+    };
+    for (option, patterns, paths) in [
+        ("--keep", &terms.keep, &sealed.written),
+        ("--ignore", &terms.ignore, &left),
+    ] {
+        for pattern in patterns.iter().flat_map(|it| it.unmatched(paths)) {
+            let pattern = shown_name(pattern);
+            ui::note(&format!(
+                "`{option} {pattern}` matches no file that the command wrote"
+            ));
+        }
+    }
+    let places = sealed
+        .written
+        .iter()
+        .map(|path| format!("artifacts/{path}"));
+    let streams = ["logs/stdout.txt", "logs/stderr.txt"].map(str::to_owned);
+    let places: Vec<String> = places.chain(streams).collect();
+    for rule in terms
+        .compare
+        .find_unmatched(places.iter().map(String::as_str))
+    {
+        let rule = shown_name(&rule.to_string());
+        ui::note(&format!("`--compare {rule}` matches nothing that was kept"));
+    }
+}
+
+/// Parses the rules of `--compare`.
+pub fn parse_rules(given: &[String], origin: Origin) -> Result<Rules, CliError> {
+    Rules::parse_given(given, origin).map_err(|(text, error)| {
+        let text = shown_name(&text);
+        CliError::usage(
+            format!("`--compare {text}`: {error}"),
+            "write it as `--compare 'results/*.json=rel:1e-9'` or `--compare 'stdout=drop: in [0-9.]+s'`",
+        )
+    })
+}
+
 fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
-    let has_failed = sealed.ending != runseal_sandbox::Ending::Exited(0);
+    let has_failed = has_failed(sealed);
     let path = shown_path(&sealed.path, args);
     if args.is_json() {
         let mut printed = Value::object([
@@ -385,6 +445,9 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
         ]);
         if has_failed {
             printed.insert("failed", true);
+        }
+        if sealed.interrupted.is_some() {
+            printed.insert("interrupted", true);
         }
         if let Some(seed) = &sealed.seed {
             printed.insert("seed", shown_path(seed, args));
@@ -396,10 +459,10 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     }
     let outcome = &sealed.run.recorded.outcome;
     let (out, err) = (&outcome.stdout.bytes, &outcome.stderr.bytes);
-    let verdict = if has_failed {
-        "sealed as a FAILED run"
-    } else {
-        "sealed"
+    let verdict = match sealed.interrupted {
+        Some(_) => "sealed as an INTERRUPTED run",
+        None if has_failed => "sealed as a FAILED run",
+        None => "sealed",
     };
     let mut text = format!("{verdict}: {path}\n");
     text += &format!(
@@ -447,22 +510,6 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     text += &format!("  check    runseal verify {path}\n  again    runseal replay {path}\n");
     ui::tell(&text);
     Ok(())
-}
-
-/// What standard input is, if it is not a file but might be expected to be passed on; `None` for the null
-/// device.
-fn describe_stream(metadata: &std::fs::Metadata) -> Option<&'static str> {
-    let kind = metadata.file_type();
-    let null = std::fs::metadata("/dev/null").map(|null| null.rdev()).ok();
-    if kind.is_fifo() {
-        Some("a pipe")
-    } else if kind.is_socket() {
-        Some("a socket")
-    } else if kind.is_char_device() || kind.is_block_device() {
-        (Some(metadata.rdev()) != null).then_some("a device")
-    } else {
-        None
-    }
 }
 
 /// A name without anything that moves the cursor, or changes colours or the direction of writing.

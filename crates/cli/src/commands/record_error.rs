@@ -4,15 +4,14 @@ use std::path::Path;
 
 use runseal_core::verify::Outcome;
 use runseal_fs::models::SECRET_HINT;
+use runseal_runs::isolation::diagnose;
 use runseal_runs::record::ProgramError;
 use runseal_runs::record::apply::ApplyError;
 use runseal_runs::record::run::RunError;
 use runseal_runs::record::seal::RecordError;
-use runseal_runs::run::seal::SealError;
 use runseal_sandbox::{Limit, SandboxError};
 
-use super::sandbox_level::missing_layer;
-use super::seal::{print_rejected, sandbox_error, seal_error};
+use super::seal::print_rejected;
 use crate::error::CliError;
 use crate::ui;
 
@@ -71,14 +70,15 @@ pub fn record_error(
                 "FAILED",
                 format!("{message}; nothing was sealed"),
             );
-            match (limit, find_scarce(&stderr)) {
-                (Some(limit), _) if is_stopped => failure.hint(format!(
-                    "{}; a run that a limit stopped is never sealed",
+            match limit {
+                Some(limit) if is_stopped => failure.hint(format!(
+                    "{}; `--keep-failed` seals what there was when it was stopped, marked as that",
                     more_room(limit)
                 )),
-                (Some(limit), _) => failure.hint(more_room(limit)),
-                (None, Some(scarce)) => failure.hint(scarce.hint()),
-                (None, None) => failure.hint("files outside this folder are there with `--input PATH` only; `--keep-failed` seals a failed run, marked as one"),
+                Some(limit) => failure.hint(more_room(limit)),
+                None => failure.hint(
+                    "`--keep-failed` seals a failed run, marked as one; `--show-world` shows what the command sees",
+                ),
             }
         }
         RecordError::Interrupted | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled)) => {
@@ -88,6 +88,12 @@ pub fn record_error(
                 format!("the command was ended and nothing was {done}"),
             )
         }
+        RecordError::CommandInterrupted => CliError::new(
+            Outcome::Interrupted,
+            "INTERRUPTED",
+            format!("the command was ended and nothing was {done}"),
+        )
+        .hint("`--keep-failed` seals what it had written, marked as interrupted"),
         RecordError::Run(error) => run_error(error, doing),
         RecordError::Secret { .. } => CliError::new(
             Outcome::Invalid,
@@ -124,7 +130,7 @@ pub fn record_error(
             .hint("rename the file, or keep the command from reading it"),
         RecordError::Output(_) => CliError::new(Outcome::Unreadable, "OUTPUT", message),
         RecordError::NoForm(_) => CliError::new(Outcome::Malformed, "JSON", message),
-        RecordError::Files(error) => seal_error(SealError::Files(error)),
+        RecordError::Files(error) => error.into(),
         RecordError::Read(error) => error.into(),
         RecordError::AskedModels => CliError::new(
             Outcome::Invalid,
@@ -137,6 +143,7 @@ pub fn record_error(
             "leave --fork-at out; `runseal record --proxy` records what models are asked",
         ),
         RecordError::NamesNoFiles => CliError::usage(message, "leave --input out"),
+        RecordError::ComparesExactly => CliError::usage(message, "leave --compare out"),
         RecordError::ProxySecret(_) => CliError::new(
             Outcome::Invalid,
             "SECRET",
@@ -155,70 +162,20 @@ pub fn record_error(
 fn more_room(limit: Limit) -> &'static str {
     match limit {
         Limit::WallTime => "`--timeout` gives it more time",
-        Limit::WorkBytes => "`--artifact-bytes` lets it write more, in one file and in all",
+        Limit::WorkBytes => "`--disk` lets it write more",
         Limit::WorkFiles => "it may write that many files at the most: let it pack them into one",
         Limit::Temporary => "`--env TMPDIR=$PWD` leads its temporary files into the folder",
+        Limit::FreeSpace => {
+            "free some space, or set TMPDIR to a folder on a larger disk: what it writes is kept there"
+        }
+        Limit::SharedMemory => "it holds as much as the machine has memory, or as `--memory` says",
+        Limit::Processes => "`--processes` lets it have more",
+        Limit::Stdin => "`--stdin-bytes` lets more be read and sealed",
         Limit::Stdout | Limit::Stderr => {
             "let it write its output to a file: `sh -c 'COMMAND > out.txt'`"
         }
-        Limit::Memory => "that is the most memory that a recorded command gets",
+        Limit::Memory => "`--memory` lets it have more",
     }
-}
-
-/// What a command says it ran out of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scarce {
-    Space,
-    Memory,
-    Files,
-    Processes,
-}
-
-impl Scarce {
-    /// The words for it: those of the C library and of some languages.
-    const WORDS: [(&'static str, Scarce); 8] = [
-        ("No space left on device", Scarce::Space),
-        ("Disk quota exceeded", Scarce::Space),
-        ("Cannot allocate memory", Scarce::Memory),
-        ("MemoryError", Scarce::Memory),
-        ("OutOfMemoryError", Scarce::Memory),
-        ("bad_alloc", Scarce::Memory),
-        ("Too many open files", Scarce::Files),
-        ("Resource temporarily unavailable", Scarce::Processes),
-    ];
-
-    fn hint(self) -> String {
-        let limits = runseal_runs::record::run::policy();
-        let mebibytes = |bytes: u64| bytes >> 20;
-        match self {
-            Self::Space => format!(
-                "/tmp in the sandbox has {} MiB; `--artifact-bytes` bounds what is written in the folder, where \
-                 `TMPDIR` may lead to (`--env TMPDIR=$PWD`)",
-                mebibytes(limits.tmp_bytes)
-            ),
-            Self::Memory => format!(
-                "a recorded command gets at most {} MiB of memory",
-                mebibytes(limits.memory_bytes)
-            ),
-            Self::Files => format!(
-                "a process of a recorded command may have {} files open",
-                limits.open_files
-            ),
-            Self::Processes => format!(
-                "a recorded command may have {} processes and threads",
-                limits.processes
-            ),
-        }
-    }
-}
-
-/// What a failed command ran out of, by the last such words on its standard error.
-fn find_scarce(stderr: &[u8]) -> Option<Scarce> {
-    let text = String::from_utf8_lossy(stderr);
-    let found = Scarce::WORDS
-        .iter()
-        .filter_map(|(words, scarce)| Some((text.rfind(words)?, *scarce)));
-    found.max_by_key(|(at, _)| *at).map(|(_, scarce)| scarce)
 }
 
 /// The kernel's error for a file that is not a program of any kind that it knows.
@@ -240,8 +197,6 @@ fn run_error(error: RunError, doing: Doing) -> CliError {
                 "RUN_ENVIRONMENT.json and RUN_INPUT.json of the bundle name that place; no command was recorded there"
             }
         }),
-        RunError::Input { .. } => CliError::new(Outcome::Unreadable, "PLACE", message)
-            .hint("RUN_INPUT.json of the bundle names that place"),
         RunError::Home(_) => CliError::new(Outcome::Unreadable, "PLACE", message)
             .hint("change into the folder of the project"),
         RunError::Temporary { .. } => CliError::new(Outcome::Unreadable, "TMPDIR", message).hint(
@@ -256,8 +211,7 @@ fn run_error(error: RunError, doing: Doing) -> CliError {
             "LISTEN",
             format!("{message}: {source}"),
         ),
-        RunError::Sandbox(SandboxError::Missing(missing)) => missing_layer(&missing),
-        RunError::Sandbox(SandboxError::Execute { program, source })
+                RunError::Sandbox(SandboxError::Execute { program, source })
             if source.raw_os_error() == Some(NO_PROGRAM_FORMAT) =>
         {
             CliError::new(
@@ -272,8 +226,8 @@ fn run_error(error: RunError, doing: Doing) -> CliError {
             "EXECUTE",
             format!("`{}` could not be started: {source}", program.escape_debug()),
         )
-        .hint("its interpreter may be missing, or where the sandbox does not show it; `--input PATH` shows a folder"),
-        RunError::Sandbox(error) => sandbox_error(&error),
+        .hint("its interpreter may be missing, or hidden from commands; `--show-world` shows what they see, `--input PATH` opens more"),
+        RunError::Sandbox(error) => CliError::diagnosed(diagnose(&error), None),
     }
 }
 
@@ -314,28 +268,4 @@ pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
         "the run is sealed: `{}` has everything under artifacts/",
         bundle.display()
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Scarce, find_scarce};
-
-    #[test]
-    fn scarce_is_the_last_one_named() {
-        let said = |text: &str| find_scarce(text.as_bytes());
-        assert_eq!(
-            said("OSError: [Errno 28] No space left on device"),
-            Some(Scarce::Space)
-        );
-        assert_eq!(
-            said("MemoryError\nOSError: Too many open files"),
-            Some(Scarce::Files)
-        );
-        assert_eq!(
-            said("fork: Resource temporarily unavailable"),
-            Some(Scarce::Processes)
-        );
-        assert_eq!(said("No such file or directory"), None);
-        assert!(Scarce::Space.hint().contains("256 MiB"));
-    }
 }

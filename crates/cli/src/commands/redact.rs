@@ -17,7 +17,7 @@ use runseal_redact::{
 };
 use runseal_trust::dsse::Envelope;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::inside::refuse_inside;
 use crate::output::file_named;
 use crate::places::{Outgoing, bring_here, check_outside_archive, files_for, write_beside};
@@ -119,79 +119,9 @@ impl RedactableArgs {
             Some(path) => (read_seed(path), false),
             None => (new_seed(), true),
         };
-        let seed = seed.map_err(|error| redact_error(error, "--seed"))?;
+        let seed = seed.named("--seed")?;
         Ok(Some(SealingSeed { seed, is_new }))
     }
-}
-
-/// A redaction's error as the command line reports it.
-pub fn redact_error(error: RedactError, place: &str) -> CliError {
-    let message = match std::error::Error::source(&error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    };
-    let (outcome, code, hint) = match error {
-        RedactError::Source(error) => return error.into(),
-        RedactError::Write(error) | RedactError::Staging(StagingError::Write(error)) => {
-            return error.into();
-        }
-        RedactError::Staging(StagingError::Exists(_)) => (
-            Outcome::Unreadable,
-            "EXISTS",
-            "choose another place with -o",
-        ),
-        RedactError::NotRedactable => (
-            Outcome::Unreadable,
-            "NOT_REDACTABLE",
-            "make it again with --redactable (record, seal, engine run, run --pack, job build), sign \
-             that, and redact it; the new seal proves what it contains from now on, not that the old \
-             one contained the same",
-        ),
-        RedactError::NoCopy => (
-            Outcome::Unreadable,
-            "NOT_REDACTED",
-            "`runseal redact` makes a copy; only what a copy withholds can be put back",
-        ),
-        RedactError::AlreadyRedacted => (
-            Outcome::Unreadable,
-            "REDACTED",
-            "redact the bundle that was sealed, with more places",
-        ),
-        RedactError::WrongSeed | RedactError::NoSeed(_) => (Outcome::Unreadable, "SEED", SEED_HINT),
-        RedactError::Changed(_) | RedactError::Commitment(_) => (
-            Outcome::Unreadable,
-            "CHANGED",
-            "`runseal verify` says more; nothing was written",
-        ),
-        RedactError::FitsNothing(_) => (
-            Outcome::Invalid,
-            "FITS_NOTHING",
-            "a place is PATH or PATH#/pointer as in the bundle; `runseal inspect` lists the files",
-        ),
-        RedactError::Pattern { .. } => (Outcome::Usage, "USAGE", "nothing was written"),
-        RedactError::Stays { .. } => (
-            Outcome::Invalid,
-            "STAYS",
-            "docs/redaction.md lists what every copy shows",
-        ),
-        RedactError::Disclosure(_) => (
-            Outcome::Invalid,
-            "DISCLOSURE",
-            "`runseal redact --disclose` makes one; nothing was written",
-        ),
-        RedactError::Token(_) => (Outcome::Unreadable, "SD_JWT", "nothing was written"),
-        RedactError::Unsound(_) => return CliError::internal(message),
-        RedactError::NoCommitment(_) => (
-            Outcome::Invalid,
-            "NO_COMMITMENT",
-            "nothing was written; seal it without --redactable, or change what is named",
-        ),
-        RedactError::LooksRedacted(_) => (Outcome::Invalid, "MARKER", "rename the member"),
-        RedactError::Random(_) | RedactError::Copy { .. } => {
-            (Outcome::Unreadable, "SYSTEM", "nothing was written")
-        }
-    };
-    CliError::new(outcome, code, message).at(place).hint(hint)
 }
 
 fn drops(args: &Args) -> Result<Vec<Drop>, CliError> {
@@ -244,7 +174,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         ));
     }
     let shown = args.bundle.display().to_string();
-    let fail = |error| redact_error(error, &shown);
+    let fail = |error| CliError::within(error, &shown);
     check_outside_archive(&args.bundle)?;
     let here = bring_here(&args.bundle)?;
     let bundle = here.as_ref().map_or(&args.bundle, |(_, bundle)| bundle);
@@ -281,7 +211,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Err(RedactError::Source(error @ SourceError::NotFound { .. })) => {
             return Err(CliError::from(error).hint(SEED_HINT));
         }
-        other => other.map_err(|error| redact_error(error, &seed.display().to_string()))?,
+        other => other.named(seed.display())?,
     };
     if let Some(out) = file_named(args.output.as_deref()) {
         refuse_inside(out)?;
@@ -365,7 +295,7 @@ fn write_token(
     let key = args.key.open()?;
     let (token, disclosures) = plan
         .encode_sd_jwt(original, path, key.signer())
-        .map_err(|error| redact_error(error, path))?;
+        .named(path)?;
     let mut kept = String::new();
     for disclosure in disclosures {
         kept.push_str(&format!(
@@ -389,7 +319,7 @@ fn write_token(
 /// Fails if something is already at a path that is to be written.
 fn check_free(path: &Path) -> Result<(), CliError> {
     let free = check_place(path, Place::Free);
-    free.map_err(|error| redact_error(error.into(), &path.display().to_string()))
+    free.named(path.display())
 }
 
 /// Where the signatures of a copy go; fails if there are some already, which may be those of something
@@ -397,8 +327,8 @@ fn check_free(path: &Path) -> Result<(), CliError> {
 pub fn free_beside(out: &Path) -> Result<PathBuf, CliError> {
     let to = path_beside(out, SignatureForm::Dsse);
     if files_for([to.as_path()]).is_there(&to) {
-        let taken = StagingError::Exists(to.clone()).into();
-        Err(redact_error(taken, &out.display().to_string()))
+        let taken = RedactError::from(StagingError::Exists(to.clone()));
+        Err(CliError::within(taken, out.display()))
     } else {
         Ok(to)
     }

@@ -2,30 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::Dialect;
+use runseal_core::canon::{Dialect, canonical_bytes};
 use runseal_core::formats::Format;
 use runseal_core::formats::detect::Detected;
 use runseal_core::verify::Outcome;
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::models::StartReplay;
+use runseal_fs::staging::StagingError;
 use runseal_fs::survey::{detect_path, name_several};
 use runseal_report::{ComparedWith, Comparison, Difference, render_page};
 use runseal_runs::record::bundle::{JudgedBundle, Replayed, replay_bundle};
+use runseal_runs::record::new_files::NewFiles;
 use runseal_runs::record::replay::RecordedOptions;
+use runseal_runs::record::rules::Origin;
 use runseal_runs::record::run::Watching;
 use runseal_runs::record::unpack::{UnpackError, copy_privately, unpack_bundle};
 use runseal_runs::run::replay::{Replay, Verdict};
 use runseal_runs::run::replay_render::{render_human, render_json};
 use runseal_sandbox::CancelToken;
-use runseal_survey::load::{Judged, Wrapping};
+use runseal_survey::load::{ContainingArchive, Judged};
 
 use super::engine::PolicyArgs;
+use super::record::parse_rules;
 use super::record_error::{Doing, record_error};
 use super::record_variables::parse_variables;
 use super::replay_refused::Refused;
 use super::sandbox_level::SandboxArgs;
 use super::{replay_intent, replay_job, replay_pack};
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::loaded::with_exhibit;
 use crate::places::bring_here;
 use crate::signing::OpenTrust;
@@ -61,6 +66,11 @@ pub struct Args {
     /// is not in the bundle. May be repeated.
     #[arg(long, value_name = "NAME")]
     secret: Vec<String>,
+    /// For a recorded run: how files that the command writes, or `stdout` or `stderr`, are compared: `exact`,
+    /// `rel:X`, `abs:X`, `drop:REGEX` or `skip`. Comes after the rules that are sealed in the bundle, and is named
+    /// in the verdict. May be repeated.
+    #[arg(long, value_name = "GLOB=RULE")]
+    compare: Vec<String>,
     /// For a run bundle: refuse if an interpreter or library is not the one of the run.
     #[arg(long)]
     same_environment: bool,
@@ -76,6 +86,10 @@ pub struct Args {
     /// How to print.
     #[arg(long, default_value = "human", value_parser = ["human", "json"])]
     format: String,
+    /// For a recorded run: keep what the command leaves and prints now in this new folder, with the answer as
+    /// replay.json. With --times, of the first run that differs.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// For a run bundle: also write the page about it, with the result of the replay.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
@@ -163,6 +177,8 @@ fn check_options(args: &Args, replayed: Format) -> Result<(), CliError> {
     let of_run = [
         ("--engine", args.engine.is_some()),
         ("--input", !args.input.is_empty()),
+        ("--compare", !args.compare.is_empty()),
+        ("--out", args.out.is_some()),
         ("--same-environment", args.same_environment),
         ("--times", args.times != 1),
         ("--report", args.report.is_some()),
@@ -209,7 +225,7 @@ fn intent_of(args: &Args) -> Result<&Path, CliError> {
 /// Replays the run bundle in `folder`, which may have been in an archive.
 fn replay_run_bundle(
     args: &Args,
-    (folder, wrapping): (&Path, Option<Wrapping>),
+    (folder, wrapping): (&Path, Option<ContainingArchive>),
     models: Option<StartReplay<'_>>,
 ) -> Result<Outcome, CliError> {
     let shown = args.path.display().to_string();
@@ -230,7 +246,17 @@ fn replay_run_bundle(
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
     let (_, secrets) = parse_variables(&[], &args.secret)?;
+    let compare = parse_rules(&args.compare, Origin::Replay)?;
+    let new_files = match &args.out {
+        Some(out) => {
+            refuse_inside(out)?;
+            Some(NewFiles::at(out).map_err(out_error)?)
+        }
+        None => None,
+    };
     let options = RecordedOptions {
+        compare,
+        new_files: new_files.as_ref(),
         times: args.times,
         same_environment: args.same_environment,
         given: &args.input,
@@ -280,6 +306,19 @@ fn replay_run_bundle(
     if let (Some(page), Some(loaded)) = (&args.report, &loaded) {
         write_report(loaded, page, &replay)?;
     }
+    if let (Some(new_files), Some(out)) = (new_files, &args.out) {
+        let answer = canonical_bytes(&render_json(&replay), Dialect::Kernel);
+        let answer = answer.map_err(|error| CliError::internal(error.to_string()))?;
+        if !new_files
+            .publish("replay.json", &answer)
+            .map_err(out_error)?
+        {
+            ui::note(&format!(
+                "nothing was run, so `{}` was not made",
+                out.display()
+            ));
+        }
+    }
     if args.format == "json" {
         ui::print_json(&render_json(&replay), Dialect::Kernel)?;
     } else {
@@ -289,6 +328,11 @@ fn replay_run_bundle(
         Verdict::Reproduced => Outcome::Valid,
         Verdict::Diverged | Verdict::Forked | Verdict::NotReplayable { .. } => Outcome::Invalid,
     })
+}
+
+fn out_error(error: StagingError) -> CliError {
+    CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
+        .hint("`--out` names a folder that does not exist, where you may write")
 }
 
 /// Writes the page about what was replayed, with the new results next to the sealed ones.
@@ -328,20 +372,11 @@ fn write_report(loaded: &Judged, page: &Path, replay: &Replay) -> Result<(), Cli
     super::report::write_page(page, &html).map(drop)
 }
 
-fn unpack_error(error: UnpackError, path: &Path) -> CliError {
-    let message = error.to_string();
-    match error {
-        UnpackError::Read(error) => error.into(),
-        UnpackError::Faults(findings) => {
-            for finding in &findings {
-                ui::tell(&verdict::finding_line(finding));
-            }
-            CliError::new(Outcome::Invalid, "ARCHIVE", message)
-                .at(path.display().to_string())
-                .hint("`runseal verify` says more")
+pub(super) fn unpack_error(error: UnpackError, path: &Path) -> CliError {
+    if let UnpackError::Faults(findings) = &error {
+        for finding in findings {
+            ui::tell(&verdict::finding_line(finding));
         }
-        UnpackError::NoBundle => CliError::new(Outcome::Unreadable, "UNKNOWN_FORMAT", message)
-            .at(path.display().to_string())
-            .hint("of archives, only those with a run bundle can be replayed; unpack others first"),
     }
+    CliError::within(error, path.display())
 }

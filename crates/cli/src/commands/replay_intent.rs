@@ -11,7 +11,7 @@ use runseal_core::verify::{Outcome, one_line};
 use runseal_fs::input::read_file;
 use runseal_kernel::{Bundle, Refusal, transform};
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::intent_input::{internal, read_intent};
 use crate::ui;
 
@@ -38,8 +38,7 @@ pub fn replay_bundle(path: &Path, intent: &Path, json: bool) -> Result<Outcome, 
 }
 
 pub(super) fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<Document<'a>, CliError> {
-    parse_document(bytes, &ReadOptions::default())
-        .map_err(|error| CliError::json(&error, &path.display().to_string()))
+    parse_document(bytes, &ReadOptions::default()).named(path.display())
 }
 
 /// The bundle that the kernel derives from an intent now, or its refusal.
@@ -56,7 +55,7 @@ pub(super) fn compare_bundle(
     made: &Result<Bundle, Refusal>,
     path: &Path,
 ) -> Result<(), CliError> {
-    let no_form = |error| CliError::no_form(&error, &path.display().to_string());
+    let no_form = |error| CliError::within(error, path.display().to_string());
     let sealed_hash = canonical_digest(sealed, Dialect::Kernel).map_err(no_form)?;
     let bundle = match made {
         Ok(bundle) => bundle,

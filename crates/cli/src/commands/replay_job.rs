@@ -11,7 +11,7 @@ use runseal_survey::VerifyOptions;
 
 use super::replay_intent::{Comparison, print};
 use super::replay_refused::Refused;
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::ui;
 
 /// Replays the job bundle at `path`. Programs get the receipt, people the verdict.
@@ -29,11 +29,11 @@ pub fn replay_job(path: &Path, json: bool) -> Result<Outcome, CliError> {
         refused.print(&shown, json)?;
         return Ok(found.outcome());
     };
-    let receipt = receipt.map_err(|error| CliError::no_form(&error, &shown))?;
+    let receipt = receipt.named(&shown)?;
     if !json {
         return print(&compare(&receipt), path, false);
     }
-    let bytes = receipt_bytes(&receipt).map_err(|error| CliError::no_form(&error, &shown))?;
+    let bytes = receipt_bytes(&receipt).named(&shown)?;
     ui::print_bytes(&bytes)?;
     Ok(Outcome::Valid)
 }

@@ -16,7 +16,6 @@ use runseal_kernel::proposal::{Proposal, generate_proposal};
 
 use super::replay_intent::{Comparison, compare_bundle, make, print};
 use super::replay_refused::Refused;
-use super::run::harness_error;
 use crate::error::CliError;
 use crate::intent_input::read_intent;
 
@@ -81,7 +80,7 @@ fn parse_file<'f>(
     path: &Path,
 ) -> Result<Option<Document<'f>>, CliError> {
     let parse = |bytes| parse_document(bytes, &ReadOptions::default());
-    let failed = |error: JsonError| CliError::json(&error, &path.join(name).display().to_string());
+    let failed = |error: JsonError| CliError::within(error, path.join(name).display().to_string());
     files.bytes(name).map(parse).transpose().map_err(failed)
 }
 
@@ -152,8 +151,7 @@ fn execute_again(
         programs: programs.as_deref(),
         models: sources.models,
     };
-    let replayed =
-        replay_execution(&recorded, &proposal, &caller).map_err(|error| harness_error(&error))?;
+    let replayed = replay_execution(&recorded, &proposal, &caller)?;
     comparison.was_executed = true;
     comparison.same.extend(replayed.same);
     comparison.differences.extend(replayed.differences);
@@ -169,10 +167,10 @@ fn find_proposal(
 ) -> Result<Option<Proposal>, CliError> {
     if let Some(path) = sources.proposal {
         let bytes = Input::from_argument(Some(path)).read(JsonLimits::LARGEST_DOCUMENT)?;
-        let proposal = parse_proposal(&bytes).map_err(|error| harness_error(&error))?;
+        let proposal = parse_proposal(&bytes)?;
         return Ok(Some(proposal));
     }
-    let held = held_proposal(evidence).map_err(|error| harness_error(&error))?;
+    let held = held_proposal(evidence)?;
     if held.is_some() {
         return Ok(held);
     }

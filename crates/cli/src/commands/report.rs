@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::verify::{Level, Outcome};
-use runseal_fs::signing::{BESIDE, OuterFiles, path_beside};
+use runseal_fs::signing::{ArchiveSignatures, SIGNATURE_FORMS, path_beside};
 use runseal_fs::survey::load::Judged;
 use runseal_report::{
     Carried, ComparedWith, Comparison, Difference, SelfCheck, render_page_that_checks,
@@ -15,9 +15,9 @@ use runseal_survey::load::load as load_from;
 
 use super::report_site::write_site;
 use super::report_whole::WholeFiles;
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::inside::{refuse_inside, refuse_over};
-use crate::loaded::{load_error, load_path};
+use crate::loaded::load_path;
 use crate::output::put_bytes;
 use crate::places::files_for;
 use crate::signing::TrustArgs;
@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let Some(path) = &args.path else {
         return write_page(&args.output, &render_verifier(MODULE));
     };
-    let beside = BESIDE.map(|form| path_beside(path, form));
+    let beside = SIGNATURE_FORMS.map(|form| path_beside(path, form));
     let read = [Some(path.as_path()), args.against.as_deref()];
     let read = read.into_iter().chain([args.trust.policy_file()]).flatten();
     refuse_over(
@@ -95,9 +95,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     // Judge the very bytes that the page carries.
     let carried = whole.as_ref().and_then(WholeFiles::carried);
     let judged = match carried {
-        Some((files, path)) => {
-            load_from(files, Path::new(path), level).map_err(|error| load_error(error, path))?
-        }
+        Some((files, path)) => load_from(files, Path::new(path), level).named(path)?,
         None => load_path(path, level)?,
     };
     if let Some(whole) = &mut whole {
@@ -125,7 +123,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Some((files, _)) => files,
         None => files_for([Path::new(&judged.path)]),
     };
-    let asked = (trust.question(), &OuterFiles::default());
+    let asked = (trust.question(), &ArchiveSignatures::default());
     let html = judged.show(files, asked, |exhibit| {
         render_page_that_checks(exhibit, comparison.as_ref(), check.as_ref())
     });

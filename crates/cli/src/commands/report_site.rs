@@ -10,9 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
-use runseal_core::verify::{Checked, Level, Outcome, Verdict};
+use runseal_core::verify::{Level, Outcome, UnitResult, Verdict};
 use runseal_fs::atomic::WriteError;
-use runseal_fs::signing::{OuterFiles, TrustQuestion};
+use runseal_fs::signing::{ArchiveSignatures, TrustQuestion};
 use runseal_fs::staging::{Place, Rights, Staging, StagingError, check_place};
 use runseal_fs::survey::{Tally, VerifyOptions, survey_files_seen};
 use runseal_report::limits::SITE_ROWS;
@@ -85,7 +85,7 @@ fn fill_site(
     let maker = PageMaker {
         files,
         question,
-        outer_files: OuterFiles::default(),
+        archives: ArchiveSignatures::default(),
         staging,
         made: Mutex::new(Made::new(SITE_ROWS)),
     };
@@ -129,7 +129,7 @@ fn fill_site(
 struct PageMaker<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
-    outer_files: OuterFiles,
+    archives: ArchiveSignatures,
     staging: &'a Staging,
     made: Mutex<Made>,
 }
@@ -227,7 +227,7 @@ impl Observer for PageMaker<'_> {
     }
 
     fn show(&self, judged: Judged) {
-        let made = judged.show(self.files, (self.question, &self.outer_files), |exhibit| {
+        let made = judged.show(self.files, (self.question, &self.archives), |exhibit| {
             let mut entry = SiteEntry::of(exhibit, String::new());
             let number = self.made().begin(&entry)?;
             let name = format!("pages/{number}.new");
@@ -246,7 +246,7 @@ impl Observer for PageMaker<'_> {
         }
     }
 
-    fn see(&self, result: &Checked, _: Option<UnitContent>) {
+    fn see(&self, result: &UnitResult, _: Option<UnitContent>) {
         let reason = match &result.verdict {
             Verdict::NotChecked(reason) => reason.clone(),
             _ => {

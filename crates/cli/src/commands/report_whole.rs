@@ -14,7 +14,7 @@ use runseal_core::verify::Outcome;
 use runseal_fs::archive::read_archive_file;
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::input::read_file;
-use runseal_fs::signing::{BESIDE, path_beside, path_with_name};
+use runseal_fs::signing::{SIGNATURE_FORMS, path_beside, path_with_name};
 use runseal_fs::survey::{LocalFiles, detect_path};
 use runseal_report::Carried;
 use runseal_report::limits::CARRIED;
@@ -80,7 +80,7 @@ impl WholeFiles {
             }
             read => read?,
         }
-        for form in BESIDE {
+        for form in SIGNATURE_FORMS {
             match read_file(&path_beside(&whole, form), SIGNATURES) {
                 Ok(bytes) => list.push((format!("{name}{}", form.ending()), bytes)),
                 Err(SourceError::NotFound { .. }) => {}
@@ -171,7 +171,7 @@ fn refuse_others(archive: &Path, inner: &str, shown: &str) -> Result<(), CliErro
     let is_own = |name: &[u8]| {
         let rest = name.strip_prefix(inner.as_bytes());
         rest.is_some_and(|rest| {
-            let mut endings = BESIDE.iter().map(|form| form.ending().as_bytes());
+            let mut endings = SIGNATURE_FORMS.iter().map(|form| form.ending().as_bytes());
             rest.is_empty() || rest.starts_with(b"/") || endings.any(|ending| ending == rest)
         })
     };

@@ -10,8 +10,7 @@ use runseal_core::formats::policy::{Policy, Profile};
 use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::verify::{Outcome, one_line};
 use runseal_harness::{
-    Finished, HarnessError, Mode, ModelMode, Options, StepEnding, StepSummary, read_policy,
-    run_intent,
+    Finished, Mode, ModelMode, Options, StepEnding, StepSummary, read_policy, run_intent,
 };
 use runseal_sandbox::Isolation;
 
@@ -119,7 +118,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         // Report a log that cannot be opened before anything runs.
         log.open()?;
     }
-    let finished = run_intent(&options).map_err(|error| harness_error(&error))?;
+    let finished = run_intent(&options)?;
     for note in &finished.notes {
         ui::note(note);
     }
@@ -262,7 +261,7 @@ fn find_policy(name: &Path, allow: &[String]) -> Result<Policy, CliError> {
     let mut policy = match profile {
         Some(profile) => profile.to_policy(),
         None => read_policy(name).map_err(|error| {
-            harness_error(&error)
+            CliError::from(error)
                 .hint("strict, default and dev are built in; docs/harness.md shows a policy file")
         })?,
     };
@@ -275,14 +274,6 @@ fn find_policy(name: &Path, allow: &[String]) -> Result<Policy, CliError> {
         })?;
     }
     Ok(policy)
-}
-
-pub(super) fn harness_error(error: &HarnessError) -> CliError {
-    let reported = CliError::new(Outcome::Unreadable, error.code(), error.to_string());
-    match error.hint() {
-        Some(hint) => reported.hint(hint),
-        None => reported,
-    }
 }
 
 /// Shows the last output of a command that failed.

@@ -2,8 +2,8 @@
 //! missing, the error says which, how to allow it, and which is the strongest level that works
 //! here.
 
-use runseal_core::verify::Outcome;
-use runseal_sandbox::{Isolation, Missing, Sandbox, SandboxError};
+use runseal_runs::isolation::diagnose;
+use runseal_sandbox::{Isolation, Sandbox, SandboxError};
 
 use crate::error::CliError;
 
@@ -31,23 +31,6 @@ impl SandboxArgs {
     /// Like `find`, with the error as the command line reports it.
     pub fn open(&self) -> Result<Sandbox, CliError> {
         self.find()
-            .map_err(|error| super::seal::sandbox_error(&error))
+            .map_err(|error| CliError::diagnosed(diagnose(&error), None))
     }
-}
-
-/// Reports a missing layer: how to allow it, and the strongest level that works here.
-pub fn missing_layer(missing: &Missing) -> CliError {
-    let mut hint: Vec<String> = missing.advice().iter().map(ToString::to_string).collect();
-    if hint.is_empty() && !missing.hint().is_empty() {
-        hint.push(missing.hint().to_owned());
-    }
-    let (strongest, _) = Sandbox::find_strongest();
-    if strongest != Isolation::Full {
-        hint.push(format!(
-            "or take the strongest level that works here, `--sandbox {strongest}`: {}",
-            strongest.weakness()
-        ));
-    }
-    CliError::new(Outcome::Unreadable, "NO_ISOLATION", missing.to_string())
-        .hint(hint.join("\nhint: "))
 }

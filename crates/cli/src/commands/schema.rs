@@ -12,7 +12,7 @@ macro_rules! schemas {
 }
 
 /// Name and text of every schema in the project's `schemas/` folder, sorted by name.
-static SCHEMAS: [(&str, &str); 53] = schemas![
+static SCHEMAS: [(&str, &str); 54] = schemas![
     "answers",
     "artifact-index",
     "assessor-answer",
@@ -23,6 +23,7 @@ static SCHEMAS: [(&str, &str); 53] = schemas![
     "disclosure",
     "engine-manifest",
     "evidence",
+    "extract-answer",
     "input-artifact-index",
     "inspect-answer",
     "intent",

@@ -8,16 +8,12 @@ use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Finding, Outcome, violations_json};
 use runseal_fs::input::Input;
-use runseal_fs::staging::StagingError;
 use runseal_runs::run::contracts::{Engine, Program, check_engine};
 use runseal_runs::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
-use runseal_runs::run::staging::RunFilesError;
-use runseal_sandbox::SandboxError;
 
 use super::redact::RedactableArgs;
-use super::sandbox_level::missing_layer;
 use crate::clock;
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::inside::refuse_in;
 use crate::places::Outgoing;
 use crate::ui;
@@ -115,7 +111,7 @@ pub fn parse_run_id(text: &str) -> Result<RunId, CliError> {
 fn read_value(path: &Path) -> Result<Value, CliError> {
     let input = Input::from_argument(Some(path));
     let bytes = input.read(JsonLimits::LARGEST_DOCUMENT)?;
-    parse_value(&bytes).map_err(|error| CliError::json(&error, &input.shown()))
+    parse_value(&bytes).named(input.shown())
 }
 
 /// Runs the command.
@@ -150,7 +146,7 @@ pub fn print_sealed(
             Ok(Outcome::Valid)
         }
         Err(SealError::Rejected(findings)) => print_rejected(&findings),
-        Err(other) => Err(seal_error(other)),
+        Err(other) => Err(other.into()),
     }
 }
 
@@ -173,47 +169,4 @@ pub fn print_rejected(findings: &[Finding]) -> Result<Outcome, CliError> {
         }
     }
     Ok(Outcome::Invalid)
-}
-
-/// What prevented sealing, other than a fault of the run itself.
-pub fn seal_error(error: SealError) -> CliError {
-    let message = error.to_string();
-    match error {
-        SealError::Read(error) => error.into(),
-        SealError::Files(RunFilesError::Read(error)) => error.into(),
-        SealError::Files(RunFilesError::Staging(StagingError::Write(error))) => error.into(),
-        SealError::Files(RunFilesError::Staging(StagingError::Exists(_))) => {
-            CliError::new(Outcome::Unreadable, "EXISTS", message)
-                .hint("choose another `--run-id` or another `--out`")
-        }
-        SealError::Files(
-            RunFilesError::Json { .. } | RunFilesError::NoForm(_) | RunFilesError::Canon(_),
-        ) => CliError::new(Outcome::Invalid, "JSON", message),
-        SealError::Sandbox(error) => sandbox_error(&error),
-        SealError::Rejected(_) => CliError::new(Outcome::Invalid, "REJECTED", message),
-    }
-}
-
-/// Why a command could not be run in the sandbox.
-pub fn sandbox_error(error: &SandboxError) -> CliError {
-    match error {
-        SandboxError::Missing(missing) => missing_layer(missing),
-        SandboxError::Execute { source, .. } => CliError::new(
-            Outcome::Invalid,
-            "EXECUTE",
-            format!("{error}: {source}"),
-        )
-        .hint(
-            "the engine's program must be in its folder and executable, or on the sandbox's PATH",
-        ),
-        SandboxError::System { source, .. } => {
-            CliError::new(Outcome::Unreadable, "SANDBOX", format!("{error}: {source}"))
-        }
-        SandboxError::Cancelled => CliError::new(
-            Outcome::Interrupted,
-            "INTERRUPTED",
-            "the command was ended, and nothing was made or left behind",
-        ),
-        other => CliError::new(Outcome::Unreadable, "SANDBOX", other.to_string()),
-    }
 }

@@ -25,12 +25,11 @@ use runseal_trust::statement::{Statement, Subject, Target};
 use runseal_trust::timestamp::{Token, encode_request};
 
 use crate::clock;
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::inside::refuse_inside;
-use crate::loaded::load_error;
 use crate::output::file_named;
 use crate::places::{files_for, write_beside};
-use crate::signing::{KeyArgs, OpenKey, before_1970, sign_error};
+use crate::signing::{KeyArgs, OpenKey, before_1970};
 use crate::ui;
 
 /// Sign it: say with a key that you made, reviewed or approved it.
@@ -254,8 +253,8 @@ fn sign(
     if args.timestamp.is_some() && earlier.is_some() {
         return stamp(args, file, earlier.as_deref());
     }
-    let signable = read_signable(files_for([path]), path, Level::Integrity)
-        .map_err(|error| load_error(error, &path.display().to_string()))?;
+    let signable =
+        read_signable(files_for([path]), path, Level::Integrity).named(path.display())?;
     if !signable.is_valid && !args.even_if_invalid {
         return Err(CliError::new(
             Outcome::Invalid,
@@ -268,13 +267,13 @@ fn sign(
     let plain = &signable.target.plain;
     match args.form {
         FormArg::Ssh => {
-            let text = sshsig::sign(key.signer(), plain).map_err(|error| sign_error(&error))?;
+            let text = sshsig::sign(key.signer(), plain)?;
             Ok(text.into_bytes())
         }
         FormArg::Minisign => {
             let comment = comment(args, &signable);
             let text = minisign::sign(key.signer(), key.minisign_id(), plain, &comment);
-            Ok(text.map_err(|error| sign_error(&error))?.into_bytes())
+            Ok(text?.into_bytes())
         }
         FormArg::Dsse | FormArg::Sigstore => {
             let envelope = sign_statement(args, &signable, key, earlier.as_deref())?;
@@ -386,7 +385,7 @@ fn sign_statement(
     let payload = statement
         .to_bytes()
         .map_err(|error| CliError::internal(error.to_string()))?;
-    Envelope::sign(IN_TOTO, payload, key.signer()).map_err(|error| sign_error(&error))
+    Envelope::sign(IN_TOTO, payload, key.signer()).map_err(CliError::from)
 }
 
 /// What a redacted copy was made from, by the newest statement next to it that the same key signed. Claims
@@ -429,7 +428,7 @@ fn action_of(
         attestor: format!("runseal/{}", env!("CARGO_PKG_VERSION")),
     };
     write_action(&signable.facts, &draft, key.signer()).map_err(|error| match error {
-        ActionError::Sign(error) => sign_error(&error),
+        ActionError::Sign(error) => error.into(),
         ActionError::Algorithm(_) => CliError::new(Outcome::Unreadable, "KEY", error.to_string())
             .hint("`runseal keygen -o FILE` makes an ed25519 key"),
         other => CliError::new(Outcome::Unreadable, "PREDICATE", other.to_string())

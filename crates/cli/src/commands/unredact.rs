@@ -12,8 +12,8 @@ use runseal_redact::unredact_copy;
 use runseal_trust::dsse::Envelope;
 use runseal_trust::statement::Statement;
 
-use super::redact::{free_beside, redact_error};
-use crate::error::CliError;
+use super::redact::free_beside;
+use crate::error::{CliError, Named};
 use crate::inside::refuse_inside;
 use crate::places::{Outgoing, bring_here, files_for, write_beside};
 use crate::ui;
@@ -43,16 +43,14 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let values = read_file(&args.with, JsonLimits::LARGEST_DOCUMENT)?;
-    parse_document(&values, &ReadOptions::TEXT)
-        .map_err(|error| CliError::json(&error, &args.with.display().to_string()))?;
+    parse_document(&values, &ReadOptions::TEXT).named(args.with.display())?;
     let here = bring_here(&args.copy)?;
     let copy = here.as_ref().map_or(&args.copy, |(_, copy)| copy);
     let signatures = signatures_for(args)?;
     refuse_inside(&args.output)?;
     let outgoing = Outgoing::begin(&args.output)?;
     let place = outgoing.place();
-    let (withheld, all) = unredact_copy(copy, &values, &place)
-        .map_err(|error| redact_error(error, &args.copy.display().to_string()))?;
+    let (withheld, all) = unredact_copy(copy, &values, &place).named(args.copy.display())?;
     outgoing.finish(&place)?;
     if let Some((to, bytes)) = signatures {
         write_beside(&to, &bytes, None)?;

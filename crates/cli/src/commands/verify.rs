@@ -178,26 +178,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         AnswerFormat::Junit => ui::print_text(&render_survey_junit(&survey))?,
     }
-    tell_journals(&args.paths);
-    Ok(survey.outcome())
-}
-
-/// Names unfinished recordings: nothing in them can be verified yet.
-fn tell_journals(paths: &[PathBuf]) {
-    let folders = paths.iter().filter_map(|path| std::fs::read_dir(path).ok());
-    for entry in folders.flatten().flatten() {
-        let recording = entry.path().with_extension("");
-        let is_journal = entry
-            .path()
-            .extension()
-            .is_some_and(|ending| ending == "journal")
-            && recording.extension().is_some_and(|ending| ending == "json");
-        if is_journal && !recording.exists() {
-            ui::note(&format!(
-                "`{}` is a recording that was not finished; `runseal proxy finish --recording {}` does",
-                entry.path().display(),
-                recording.display()
-            ));
-        }
+    for journal in survey.journals() {
+        let recording = journal.with_extension("");
+        ui::note(&format!(
+            "`{}` is a recording that was not finished; `runseal proxy finish --recording {}` does",
+            journal.display(),
+            recording.display()
+        ));
     }
+    Ok(survey.outcome())
 }

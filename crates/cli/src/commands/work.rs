@@ -10,13 +10,11 @@ use std::time::Duration;
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_text, parse_document};
 use runseal_core::verify::Outcome;
 use runseal_store::job::worker::{WorkOptions, run_workers};
-use runseal_store::queue::worker::{
-    ReplayEnd, TaskTools, TaskWorkError, TaskWorkOptions, run_task_workers,
-};
+use runseal_store::queue::worker::{ReplayEnd, TaskTools, TaskWorkOptions, run_task_workers};
 use runseal_store::store::TaskKind;
 
-use super::job::place::{StoreArgs, store_error};
-use super::job::work::{parse_lease, work_error};
+use super::job::place::StoreArgs;
+use super::job::work::parse_lease;
 use crate::error::CliError;
 use crate::places::uncached_files;
 use crate::ui;
@@ -104,18 +102,14 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
                 files: &uncached_files,
                 replay: &replay,
             };
-            let done = run_task_workers(again(args)?, &tasks, tools).map_err(task_error)?;
+            let done = run_task_workers(again(args)?, &tasks, tools)?;
             totals.good += done.good;
             totals.bad += done.bad;
             totals.not_done += done.not_done;
             totals.overtaken += done.overtaken;
         }
-        if does("read")
-            && store
-                .has_open_steps(None)
-                .map_err(|error| store_error(&error))?
-        {
-            let done = run_workers(again(args)?, Path::new("."), &steps).map_err(work_error)?;
+        if does("read") && store.has_open_steps(None)? {
+            let done = run_workers(again(args)?, Path::new("."), &steps)?;
             totals.good += done.succeeded;
             totals.bad += done.failed;
             totals.overtaken += done.overtaken;
@@ -147,13 +141,6 @@ fn own_name() -> String {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy().into_owned();
     format!("{host}-{}", std::process::id())
-}
-
-fn task_error(error: TaskWorkError) -> CliError {
-    match error {
-        TaskWorkError::Store(error) => store_error(&error),
-        TaskWorkError::Lost => CliError::new(Outcome::Internal, "WORKER", "a worker ended early"),
-    }
 }
 
 /// Replays in a separate process, so that whatever the run does cannot harm the worker.

@@ -57,6 +57,14 @@ impl Forged {
         });
     }
 
+    /// Says that only files with these names were kept, in the contract of the input too.
+    pub fn set_keep(&self, patterns: &[&str]) {
+        self.edit("RUN_INPUT.json", |input| input["keep"] = json!(patterns));
+        self.edit("INPUT_SCHEMA.json", |schema| {
+            schema["properties"]["keep"] = json!({});
+        });
+    }
+
     /// Says that the command read a file of its folder.
     pub fn add_file(&self, path: &str, bytes: &str, mode: &str) {
         let stored = format!("engine/{path}");

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::source::SourceError;
 use runseal_trust::keys::{KeyError, PrivateKey, PublicKey};
 use runseal_trust::limits::MAX_KEY_BYTES;
@@ -28,6 +29,29 @@ pub enum KeyFileError {
     /// The passphrase could not be obtained.
     #[error("no passphrase: {0}")]
     Passphrase(String),
+}
+
+impl Diagnose for KeyFileError {
+    fn diagnosis(&self) -> Diagnosis {
+        let (code, hint) = match self {
+            Self::Source(error) => return error.diagnosis(),
+            Self::Passphrase(_) => (
+                "PASSPHRASE",
+                "--passphrase-file or --passphrase-fd give it without a terminal",
+            ),
+            Self::Key { error, .. } => match error {
+                KeyError::WrongPassphrase => ("PASSPHRASE", "nothing was signed; try again"),
+                KeyError::OtherType(_) => (
+                    "KEY",
+                    "`runseal keygen -o FILE` makes an ed25519 key, with --type ecdsa-p256 the other",
+                ),
+                _ => ("KEY", "`runseal keygen -o FILE` makes a key"),
+            },
+        };
+        Diagnosis::unreadable(self, code)
+            .located(Location::Named)
+            .hint(hint)
+    }
 }
 
 /// A warning about a key file that was used all the same.

@@ -17,8 +17,8 @@ pub use agent::AgentSigner;
 pub use command::{CommandError, CommandSigner, run_filter};
 pub use key::{KeyFileError, KeyWarning, PassphraseSource, open_private_key, read_public_key};
 pub use runseal_survey::signing::{
-    AskedLog, BESIDE, LoadedPolicy, OuterFiles, PolicyFileError, Signable, SignatureForm,
-    SignatureJudge, TrustQuestion, chain_beside, path_beside, path_with_name,
+    ArchiveSignatures, AskedLog, LoadedPolicy, PolicyFileError, SIGNATURE_FORMS, Signable,
+    SignatureForm, SignatureJudge, TrustQuestion, chain_beside, path_beside, path_with_name,
 };
 
 /// Reads all signatures beside `path`. A file that exists but cannot be used is a damaged

@@ -8,12 +8,13 @@ use std::path::{Component, Path, PathBuf};
 
 use runseal_archive::{Archive, Container, fill};
 use runseal_core::digest::{Digest, Hasher};
-use runseal_core::source::{EntryKind, Source, SourceError};
+use runseal_core::source::{EntryKind, Source, SourceError, Threads};
 use runseal_survey::Files;
 
 use crate::archive::{judge_archive_file, read_archive_file, read_archive_stream};
 use crate::directory::{DirectorySource, RootLink, kind_of};
 use crate::input::{open_regular, read_file};
+use crate::threads::UnitThreads;
 
 /// The local files, and standard input.
 #[derive(Debug, Clone, Copy, Default)]
@@ -110,6 +111,10 @@ impl Files for LocalFiles {
         };
         let source = DirectorySource::open(path, root_link)?;
         Ok(Box::new(source.with_threads(threads)))
+    }
+
+    fn lend_threads(&self, _path: &Path, threads: Option<usize>) -> Box<dyn Threads> {
+        Box::new(UnitThreads::new(threads))
     }
 
     fn standard_input(&self) -> Box<dyn Read + '_> {

@@ -3,20 +3,15 @@
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::digest::ContentHash;
 use runseal_core::path::SafePath;
-use runseal_kernel::proposal::{Test, TestKind};
+use runseal_kernel::proposal::{Test, TestKind, split_validation};
 use runseal_sandbox::SandboxError;
 
 use super::{Executor, LARGEST_FILE, Status, Step, TestOutcome, violation};
 
 impl Executor<'_> {
-    /// Runs a validation, which names what it checks: `exists:`, `absent:`, `utf8:` or `json:` and
-    /// a path. A path alone must exist, and contain JSON if its name says so.
+    /// Runs a validation.
     pub(super) fn do_validate(&self, target: &str) -> Step {
-        let (what, path) = match target.split_once(':') {
-            Some((what @ ("exists" | "absent" | "utf8" | "json"), path)) => (what, path),
-            _ if target.ends_with(".json") => ("json", target),
-            _ => ("exists", target),
-        };
+        let (what, path) = split_validation(target);
         let Ok(path) = SafePath::parse(path) else {
             return Step::failed(violation("the path leaves the work folder"));
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use runseal_sandbox::{
@@ -14,7 +14,7 @@ use crate::model::ModelServer;
 use crate::words::split_command;
 use runseal_runs::model_port::connect;
 use runseal_runs::programs::find_program;
-use runseal_runs::record::program::{Choice, Site, find_toolchain};
+use runseal_runs::world::Toolchain;
 
 impl Executor<'_> {
     pub(super) fn do_command(&mut self, target: &str) -> Result<Step, SandboxError> {
@@ -114,24 +114,16 @@ impl Executor<'_> {
         if !allowed.any(|known| known == name) || find_program(name).is_some() {
             return;
         }
-        let site = Site {
-            host: self.tree.path(),
-            inside: Path::new(INSIDE_WORK),
+        let path = self.surroundings.programs;
+        let Some(toolchain) = path.and_then(|path| Toolchain::find(name, path)) else {
+            return;
         };
-        let entries = self.surroundings.programs.map(std::env::split_paths);
-        let found = entries.into_iter().flatten().find_map(|entry| {
-            // One entry at a time: only the one with the program is made visible.
-            let path = Some(entry).filter(|entry| entry.is_absolute())?;
-            let choice = Choice::Caller(Some(path.into_os_string()));
-            find_toolchain(name, site, &[], &choice).ok()
-        });
-        let Some(toolchain) = found else { return };
-        spec.show = toolchain.world.shown_beside(Path::new(INSIDE_WORK));
+        toolchain.show_in(&mut spec.view);
         let fixed = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH");
         let fixed = fixed.map_or("", |(_, path)| path);
-        let path = format!("{fixed}:{}", toolchain.path);
+        let path = format!("{fixed}:{}", toolchain.folder.display());
         spec.env.insert("PATH".to_owned(), path);
-        spec.env.extend(toolchain.world.variables);
+        spec.env.extend(toolchain.variables);
     }
 
     /// Adds a command's results to the totals, and returns its step.
@@ -176,10 +168,14 @@ impl Executor<'_> {
 fn limit_name(limit: Limit) -> &'static str {
     match limit {
         Limit::WallTime => "the time is over",
+        Limit::Stdin => "more input than is kept",
         Limit::Stdout | Limit::Stderr => "more output than is captured",
         Limit::Memory => "more memory than allowed",
         Limit::WorkBytes => "more bytes than max_total_output_bytes",
         Limit::WorkFiles => "more files than max_output_files",
         Limit::Temporary => "more temporary files than allowed",
+        Limit::FreeSpace => "more files than the disk has room for",
+        Limit::SharedMemory => "more shared memory than there is",
+        Limit::Processes => "more processes than allowed",
     }
 }

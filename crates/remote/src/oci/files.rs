@@ -20,7 +20,7 @@ use runseal_core::digest::Digest;
 use runseal_core::source::{EntryKind, Source, SourceError, read_bounded};
 use runseal_fs::archive::{judge_archive_stream, read_archive_stream};
 use runseal_survey::Files;
-use runseal_survey::signing::{BESIDE, SignatureForm};
+use runseal_survey::signing::{SIGNATURE_FORMS, SignatureForm};
 
 use super::OciError;
 use super::artifact::{Artifact, ArtifactContent};
@@ -96,7 +96,7 @@ impl OciFiles {
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         has_scheme(path)
             || named.contains(path)
-            || BESIDE.into_iter().any(|form| {
+            || SIGNATURE_FORMS.into_iter().any(|form| {
                 let base = text.strip_suffix(form.ending().as_bytes());
                 base.is_some_and(|base| named.contains(Path::new(OsStr::from_bytes(base))))
             })
@@ -127,7 +127,7 @@ impl OciFiles {
     fn beside(&self, path: &Path) -> Option<(Arc<Artifact>, SignatureForm)> {
         let text = path.as_os_str().as_encoded_bytes();
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        BESIDE.into_iter().find_map(|form| {
+        SIGNATURE_FORMS.into_iter().find_map(|form| {
             let base = text.strip_suffix(form.ending().as_bytes())?;
             let artifact = opened.get(Path::new(OsStr::from_bytes(base)))?;
             Some((Arc::clone(artifact), form))
@@ -145,7 +145,7 @@ impl OciFiles {
         let attached = match artifact.attached() {
             Ok(attached) => attached,
             // Report this only once, for the form that is requested first.
-            Err(why) if form == BESIDE[0] => {
+            Err(why) if form == SIGNATURE_FORMS[0] => {
                 return Err(SourceError::Io {
                     path: shown(),
                     source: io::Error::other(why),

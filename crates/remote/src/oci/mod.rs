@@ -32,10 +32,13 @@ mod tokens;
 pub mod unpack;
 mod upload;
 
+use std::borrow::Cow;
 use std::io;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::source::SourceError;
+use runseal_core::verify::Outcome;
 use runseal_fs::atomic::WriteError;
 use runseal_fs::staging::StagingError;
 use thiserror::Error;
@@ -156,6 +159,25 @@ impl From<io::Error> for OciError {
     /// Recovers an error of ours that passed through the standard library.
     fn from(error: io::Error) -> Self {
         error.downcast().unwrap_or_else(Self::Io)
+    }
+}
+
+impl Diagnose for OciError {
+    fn diagnosis(&self) -> Diagnosis {
+        let outcome = match self {
+            Self::Reference(_) => Outcome::Usage,
+            Self::NotValid { .. }
+            | Self::Malformed { .. }
+            | Self::OtherContent { .. }
+            | Self::OtherSize { .. } => Outcome::Invalid,
+            Self::Remote(error) => return error.diagnosis(),
+            _ => Outcome::Unreadable,
+        };
+        Diagnosis {
+            location: Location::Named,
+            hint: self.hint().map(Cow::Borrowed),
+            ..Diagnosis::of(self, outcome, self.code())
+        }
     }
 }
 

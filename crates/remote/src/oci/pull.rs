@@ -15,7 +15,7 @@ use runseal_fs::atomic::{WriteError, folder_of};
 use runseal_fs::staging::{Place, Rights, Staging, check_place};
 use runseal_fs::stream::BUFFER;
 use runseal_fs::threads::help_with;
-use runseal_survey::signing::BESIDE;
+use runseal_survey::signing::SIGNATURE_FORMS;
 
 use super::OciError;
 use super::artifact::{Artifact, ArtifactContent};
@@ -210,7 +210,7 @@ fn write_attached(
     let mut written = WrittenFiles::default();
     let mut write_all = || {
         // Reports are not written: anyone can attach one, and nothing in it is checked.
-        for kind in BESIDE.map(AttachedKind::Signature) {
+        for kind in SIGNATURE_FORMS.map(AttachedKind::Signature) {
             let Some(bytes) = join_attachments(attached, &kind) else {
                 continue;
             };

@@ -13,11 +13,11 @@ use std::thread;
 
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
-use runseal_core::verify::{Checked, Level};
+use runseal_core::verify::{Level, UnitResult};
 use runseal_fs::input::read_file;
 use runseal_fs::survey::{Tally, VerifyOptions, survey_paths_seen, without_climbing};
 use runseal_fs::threads::Task;
-use runseal_survey::signing::{BESIDE, path_beside};
+use runseal_survey::signing::{SIGNATURE_FORMS, path_beside};
 use runseal_survey::{Keep, Observer, Position, UnitContent};
 
 use super::OciError;
@@ -271,7 +271,7 @@ impl Observer for Contents {
         }
     }
 
-    fn see(&self, _: &Checked, content: Option<UnitContent>) {
+    fn see(&self, _: &UnitResult, content: Option<UnitContent>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.extend(content);
     }
@@ -317,7 +317,7 @@ fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciErro
 /// Reads the signatures next to `path`, and the reports.
 fn read_attachments(path: &Path, reports: &[PathBuf]) -> Result<Vec<Attachment>, OciError> {
     let mut attachments = Vec::new();
-    for form in BESIDE {
+    for form in SIGNATURE_FORMS {
         match read_file(&path_beside(path, form), SMALL_BLOB) {
             Ok(bytes) => attachments.push(Attachment {
                 kind: AttachedKind::Signature(form),

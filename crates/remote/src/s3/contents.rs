@@ -7,7 +7,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::input::{open_regular, read_file};
-use runseal_survey::signing::{BESIDE, SignatureForm, path_beside};
+use runseal_survey::signing::{SIGNATURE_FORMS, SignatureForm, path_beside};
 
 use crate::error::RemoteError;
 
@@ -23,7 +23,7 @@ pub(super) enum Refused {
 /// Reads the signatures next to a local path.
 pub(super) fn signatures_beside(path: &Path) -> Result<Vec<(SignatureForm, Vec<u8>)>, RemoteError> {
     let mut found = Vec::new();
-    for form in BESIDE {
+    for form in SIGNATURE_FORMS {
         let file = path_beside(path, form);
         match read_file(&file, MAX_SIGNATURE_FILE_BYTES) {
             Ok(bytes) => found.push((form, bytes)),
@@ -47,7 +47,7 @@ pub(super) fn list_any(path: &Path) -> Result<Listed, Refused> {
         return list_run(&source);
     }
     open_regular(path).map_err(Refused::Unread)?;
-    let beside = BESIDE.map(|form| path_beside(path, form));
+    let beside = SIGNATURE_FORMS.map(|form| path_beside(path, form));
     let beside = beside.iter().filter(|file| file.is_file());
     let mut files = Vec::new();
     for file in std::iter::once(path).chain(beside.map(PathBuf::as_path)) {

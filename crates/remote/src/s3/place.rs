@@ -9,7 +9,7 @@ use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::path::SafePath;
 use runseal_fs::atomic::folder_of;
 use runseal_fs::input::open_regular;
-use runseal_survey::signing::{BESIDE, SignatureForm};
+use runseal_survey::signing::{SIGNATURE_FORMS, SignatureForm};
 
 use super::address::{Pin, S3Address, join};
 use super::client::{Bucket, PutOutcome};
@@ -109,7 +109,7 @@ impl S3Place {
     /// If they cannot be determined.
     pub(super) fn read_signatures(&self) -> Result<Vec<(SignatureForm, Vec<u8>)>, RemoteError> {
         let mut found = Vec::new();
-        for form in BESIDE {
+        for form in SIGNATURE_FORMS {
             if let Some(response) = self.bucket.get(&self.signature_address(form).key, 0)? {
                 found.push((form, response.into_bytes(MAX_SIGNATURE_FILE_BYTES)?));
             }

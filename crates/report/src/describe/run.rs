@@ -7,7 +7,7 @@ use runseal_core::canon::Node;
 use runseal_core::formats::run_bundle::layout::{
     ARTIFACT_INDEX, CONTEXT_STRIPPED, INPUT_SCHEMA, MANIFEST, MODEL_IO, OUTPUT_SCHEMA,
     RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, RUN_PARAMETERS, Role, STDERR_LOG, STDOUT_LOG,
-    SUMS, content_type_of, path_of_exact,
+    SUMS, TERMINAL_LOG, content_type_of, path_of_exact,
 };
 use runseal_core::formats::run_bundle::reading::{RunEnding, RunKind, RunReading};
 use runseal_core::formats::run_bundle::recorded::NEVER_SEEN;
@@ -255,6 +255,7 @@ fn command_step<'a>(run: Run<'a, '_>) -> Option<Block<'a>> {
         let members = [
             ("exit_status", "exit status"),
             ("signal", "ended by signal"),
+            ("interrupted", "interrupted by signal"),
         ];
         facts.extend(facts_of(output, &members));
     }
@@ -271,10 +272,17 @@ fn command_step<'a>(run: Run<'a, '_>) -> Option<Block<'a>> {
         RunEnding::Exited(0) => (Some("exit status 0".to_owned()), Mark::Good),
         RunEnding::Exited(status) => (Some(format!("exit status {status}")), Mark::Bad),
         RunEnding::Signaled(signal) => (Some(format!("ended by signal {signal}")), Mark::Bad),
+        RunEnding::Interrupted(signal) => {
+            (Some(format!("interrupted by signal {signal}")), Mark::Bad)
+        }
         RunEnding::Failed => (Some("failed".to_owned()), Mark::Bad),
         RunEnding::Completed | RunEnding::Unknown => (None, Mark::Plain),
     };
-    let logs: Vec<_> = run.shown(Role::Log).take(CONTENTS).collect();
+    // A terminal's times are for programs that play them; what it showed is in the other logs.
+    let logs = run
+        .shown(Role::Log)
+        .filter(|file| file.path != TERMINAL_LOG);
+    let logs: Vec<_> = logs.take(CONTENTS).collect();
     let texts = logs.iter().map(|file| {
         let words = match run.exhibit.contents.get(&file.path) {
             Some(bytes) => words_of(bytes),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use runseal_core::formats::Format;
 use runseal_core::verify::answer::{meaning_of, named_place, rule_of, unlisted_note};
-use runseal_core::verify::{Checked, EXPECTED, Finding, Level, Outcome, Survey, Verdict};
+use runseal_core::verify::{EXPECTED, Finding, Level, Outcome, Survey, UnitResult, Verdict};
 
 use super::{Screen, columns, fit, pad, plain, wrap};
 use crate::answers::Tone;
@@ -100,7 +100,7 @@ impl Layout {
             .iter()
             .filter(|result| few || !survey.is_ok(result));
         let shown = shown.take(10_000);
-        let widest = |cell: fn(&Checked) -> String| {
+        let widest = |cell: fn(&UnitResult) -> String| {
             shown
                 .clone()
                 .map(|result| columns(&cell(result)))
@@ -121,7 +121,7 @@ impl Layout {
     }
 }
 
-fn write_result(text: &mut Text, survey: &Survey, result: &Checked, layout: &Option<Layout>) {
+fn write_result(text: &mut Text, survey: &Survey, result: &UnitResult, layout: &Option<Layout>) {
     let is_refused = result.is_valid() && !survey.is_ok(result);
     let (word, tone) = match &result.verdict {
         Verdict::Valid if is_refused => ("REFUSED", Tone::Bad),
@@ -166,7 +166,7 @@ fn write_result(text: &mut Text, survey: &Survey, result: &Checked, layout: &Opt
 }
 
 /// The three answers in a few words, if signatures were looked for.
-fn answers(survey: &Survey, result: &Checked) -> String {
+fn answers(survey: &Survey, result: &UnitResult) -> String {
     let Some(found) = survey.authenticity_of(result) else {
         return String::new();
     };
@@ -184,7 +184,7 @@ fn answers(survey: &Survey, result: &Checked) -> String {
     format!("{intact}, {}{trusted}", found.signed.phrase())
 }
 
-fn write_withheld(text: &mut Text, result: &Checked) {
+fn write_withheld(text: &mut Text, result: &UnitResult) {
     let places = &result.identity.withheld;
     for (place, reason) in places.iter().take(WITHHELD) {
         let line = format!("withheld: {}: {}", plain(place), plain(reason));
@@ -197,7 +197,7 @@ fn write_withheld(text: &mut Text, result: &Checked) {
 
 /// Writes who signed it and when, by whose clock, and what the policy and the log say; nothing without
 /// a signature, policy or log.
-fn write_authenticity(text: &mut Text, survey: &Survey, result: &Checked) {
+fn write_authenticity(text: &mut Text, survey: &Survey, result: &UnitResult) {
     let Some(found) = survey.authenticity_of(result) else {
         return;
     };
@@ -210,16 +210,16 @@ fn write_authenticity(text: &mut Text, survey: &Survey, result: &Checked) {
 }
 
 /// The outcome that it records: a valid record of a failed run is still of a failed run.
-fn ended(result: &Checked) -> String {
+fn ended(result: &UnitResult) -> String {
     let outcome = result.identity.outcome.as_deref();
     outcome.map_or(String::new(), |outcome| format!(", {}", plain(outcome)))
 }
 
-fn title(result: &Checked) -> &'static str {
+fn title(result: &UnitResult) -> &'static str {
     result.format.map_or("unknown format", Format::title)
 }
 
-fn write_findings(text: &mut Text, result: &Checked, findings: &[Finding]) {
+fn write_findings(text: &mut Text, result: &UnitResult, findings: &[Finding]) {
     let format = result.format;
     for of_rule in findings.chunk_by(|a, b| a.rule_id == b.rule_id) {
         let id = of_rule[0].rule_id;
@@ -263,7 +263,7 @@ fn write_finding(text: &mut Text, finding: &Finding) {
 }
 
 /// What to do about broken rules.
-fn advice(result: &Checked, findings: &[Finding]) -> Option<String> {
+fn advice(result: &UnitResult, findings: &[Finding]) -> Option<String> {
     // The path is the reader's, not the maker's.
     let is_of_path =
         |finding: &Finding| finding.rule_id == "PK7" && finding.path() == Some(&result.path);
@@ -342,7 +342,7 @@ mod tests {
             message: "the SHA-256 is not the declared one: expected `aa`, actual `bb`".to_owned(),
             difference: Some(difference),
         };
-        let invalid = Checked {
+        let invalid = UnitResult {
             path: "runs/<b> & c\u{1}\u{202e}".to_owned(),
             raw_path: None,
             format: Some(Format::JobBundle),
@@ -352,21 +352,21 @@ mod tests {
             },
             identity: Identity::default(),
         };
-        let valid = Checked {
+        let valid = UnitResult {
             path: "runs/a".to_owned(),
             raw_path: None,
             format: Some(Format::Patch),
             verdict: Verdict::Valid,
             identity: Identity::default(),
         };
-        let lost = Checked::not_checked("runs/c", None, "no permission");
+        let lost = UnitResult::not_checked("runs/c", None, "no permission");
         Survey::new(Level::Integrity, vec![lost, invalid, valid], 3)
     }
 
     #[test]
     fn survey_human_calls_nothing_intact_below_integrity_level() {
         let valid = |level| {
-            let result = Checked {
+            let result = UnitResult {
                 path: "a".to_owned(),
                 raw_path: None,
                 format: Some(Format::Patch),
@@ -451,7 +451,7 @@ mod tests {
     fn survey_findings_beyond_the_limit_are_counted() {
         let more = FINDINGS_A_SURVEY + 3;
         let results =
-            (0..more).map(|at| Checked::invalid(format!("{at:06}"), None, "FORMAT", "what"));
+            (0..more).map(|at| UnitResult::invalid(format!("{at:06}"), None, "FORMAT", "what"));
         let survey = Survey::new(Level::Document, results.collect(), 0);
         let human = render_survey_human(&survey, Screen::default());
         assert!(human.contains("3 more findings not listed: the limit is 20000"));

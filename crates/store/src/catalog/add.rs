@@ -14,9 +14,9 @@ use std::thread;
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::verify::authenticity::{Authenticity, SignedState};
-use runseal_core::verify::{Checked, Level, Outcome, Survey, Verdict};
+use runseal_core::verify::{Level, Outcome, Survey, UnitResult, Verdict};
 use runseal_survey::Files;
-use runseal_survey::signing::{JudgedUnit, OuterFiles, judge_trust};
+use runseal_survey::signing::{ArchiveSignatures, JudgedUnit, judge_trust};
 use runseal_survey::{Keep, Observer, Position, UnitContent};
 
 use super::collect::{KEPT, describe_unit};
@@ -97,7 +97,7 @@ pub fn add_paths(
     let collector = Collector {
         files,
         question: options.question,
-        archives: OuterFiles::default(),
+        archives: ArchiveSignatures::default(),
         sender,
         refusals: Mutex::default(),
         faulty_archives: Mutex::default(),
@@ -198,7 +198,7 @@ fn refused_of(survey: &Survey, mut refusals: BTreeMap<String, String>) -> Vec<Re
 struct Collector<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
-    archives: OuterFiles,
+    archives: ArchiveSignatures,
     sender: SyncSender<Entry>,
     /// Why valid units were not added, by place.
     refusals: Mutex<BTreeMap<String, String>>,
@@ -229,7 +229,7 @@ impl Observer for Collector<'_> {
         false
     }
 
-    fn see(&self, result: &Checked, content: Option<UnitContent>) {
+    fn see(&self, result: &UnitResult, content: Option<UnitContent>) {
         let place = result.path.as_str();
         if !result.is_valid() {
             if result.format == Some(Format::Archive) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use runseal_core::canon::{Document, Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::run_bundle::pointer::Trail;
-use runseal_core::verify::Checked;
+use runseal_core::verify::UnitResult;
 use runseal_survey::UnitContent;
 use runseal_trust::facts::read_facts;
 
@@ -29,7 +29,11 @@ pub(super) const KEPT: [&str; 2] = ["RUN_INPUT.json", "RUN_OUTPUT.json"];
 
 /// Makes the entry of a valid unit, without its signers. `None` if its content has no digest,
 /// because it contains something other than regular files.
-pub(super) fn describe_unit(result: &Checked, content: &UnitContent, place: &str) -> Option<Entry> {
+pub(super) fn describe_unit(
+    result: &UnitResult,
+    content: &UnitContent,
+    place: &str,
+) -> Option<Entry> {
     let covers_all = content.all_files().all(|file| file.sha256.is_some());
     if content.single.is_none() && (!covers_all || content.files.is_empty()) {
         return None;

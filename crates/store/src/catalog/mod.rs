@@ -24,7 +24,9 @@ pub mod words;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location, with_cause};
 use runseal_core::digest::Digest;
+use runseal_core::verify::Outcome;
 use thiserror::Error;
 
 pub use entry::{Entry, Scalar, Sighting, UNSIGNED};
@@ -88,6 +90,39 @@ pub enum CatalogError {
     /// A text that is not a valid tag.
     #[error("`{0}` is not a tag")]
     BadTag(String),
+}
+
+impl Diagnose for CatalogError {
+    fn diagnosis(&self) -> Diagnosis {
+        let reported = |outcome, code| Diagnosis::of(self, outcome, code).message(with_cause(self));
+        let catalog = || reported(Outcome::Unreadable, "CATALOG");
+        match self {
+            Self::Store(error) => error.diagnosis(),
+            Self::Missing(_) => {
+                catalog().hint("`runseal catalog add PATH` makes one; --store names one")
+            }
+            Self::Foreign(_) => {
+                catalog().hint("--store names another file; nothing was changed in this one")
+            }
+            Self::Newer { .. } => catalog()
+                .located(Location::Named)
+                .hint("use the program that wrote it, or a later one"),
+            Self::Damaged(_) => catalog()
+                .hint("remove it and `runseal catalog rebuild` it from the bundles; tags are lost"),
+            Self::Unknown(_) => reported(Outcome::Unreadable, "NOT_FOUND").hint(
+                "name it by the first digits of its digest, four or more, or by a tag; \
+                 `runseal catalog list` shows both",
+            ),
+            Self::Ambiguous { .. } => {
+                reported(Outcome::Unreadable, "AMBIGUOUS").hint("give more digits of the digest")
+            }
+            Self::BadTag(_) => reported(Outcome::Usage, "USAGE")
+                .hint("a tag has up to 100 characters on one line, and no blanks around it"),
+            #[cfg(feature = "sqlite")]
+            Self::Sql(_) => catalog().located(Location::Named),
+            Self::Folder { .. } | Self::Write(_) | Self::Thread(_) => catalog(),
+        }
+    }
 }
 
 fn list_digests(digests: &[Digest]) -> String {

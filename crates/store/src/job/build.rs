@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use runseal_core::canon::{CanonError, Dialect, ListWriter, ReadOptions, parse_document};
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::formats::job_bundle::hashes::derive_artifact_id;
@@ -60,6 +61,35 @@ pub enum BuildError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Diagnose for BuildError {
+    fn diagnosis(&self) -> Diagnosis {
+        const LEFT_NOTHING: &str =
+            "nothing was left behind; check the folder, its rights and its space";
+        let unreadable = |code| Diagnosis::unreadable(self, code);
+        let invalid = |code| Diagnosis::invalid(self, code);
+        match self {
+            Self::Incomplete(_) => {
+                invalid("INCOMPLETE").hint("`runseal job work` executes what is pending")
+            }
+            Self::Unbundled(_) => {
+                invalid("UNBUNDLED").hint("index again, post a plan that can be read, and work it")
+            }
+            Self::Canon(CanonError::Sink(error)) => {
+                Diagnosis::unreadable(error, "WRITE").hint(LEFT_NOTHING)
+            }
+            Self::Canon(_) => invalid("UNBUNDLED"),
+            Self::Staging(StagingError::Exists(_)) => {
+                unreadable("TAKEN").hint("name a folder that does not exist yet")
+            }
+            Self::Staging(StagingError::Write(_)) => unreadable("WRITE").hint(LEFT_NOTHING),
+            Self::Corrupt(_) => unreadable("WRITE").hint("nothing was left behind; check the disk"),
+            Self::Commitment(error) => error.diagnosis(),
+            Self::Source(error) => error.diagnosis(),
+            Self::Store(error) => error.diagnosis(),
+        }
+    }
 }
 
 /// An artifact: what it is cut from and, once written, what its file contains.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::diagnosis::{Diagnose, Diagnosis, with_cause};
 use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::section::{
     Outline, is_markdown, lines_between, outline_file, outline_markdown,
@@ -53,6 +54,20 @@ pub enum IndexError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Diagnose for IndexError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Store(error) => error.diagnosis(),
+            Self::Root(error) => error.diagnosis(),
+            Self::Outside { .. } => Diagnosis::unreadable(self, "OUTSIDE")
+                .hint("name the folder above both with --root"),
+            Self::Path { .. } | Self::Walk(_) => Diagnosis::unreadable(self, "NOT_FOUND")
+                .message(with_cause(self))
+                .hint("check the name"),
+        }
+    }
 }
 
 /// The result of indexing.

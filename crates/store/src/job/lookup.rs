@@ -1,6 +1,7 @@
 //! Finds a section by what a person would write: its id, its file, or its file and headings.
 
 use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use thiserror::Error;
 
 use crate::store::{SectionRecord, StoreError, StoreReader};
@@ -32,6 +33,18 @@ pub enum LookupError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Diagnose for LookupError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Store(error) => error.diagnosis(),
+            Self::Unknown(_) | Self::NoHeading { .. } | Self::Several { .. } => {
+                Diagnosis::invalid(self, "UNKNOWN_SECTION")
+                    .hint("`runseal job index PATH` makes sections of files")
+            }
+        }
+    }
 }
 
 /// Finds `<section id>`, `<file>` or `<file>#<heading>`. A nested heading is written with its

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_text};
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::{Plan, PlanFault, derive_job_digits};
 use runseal_core::formats::job_bundle::slice::parse_slice;
@@ -28,6 +29,19 @@ pub enum PostError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Diagnose for PostError {
+    fn diagnosis(&self) -> Diagnosis {
+        let plan = || Diagnosis::invalid(self, "PLAN").located(Location::Named);
+        match self {
+            Self::Faults(_) => {
+                plan().hint("docs/job-bundles.md shows a plan and what each field means")
+            }
+            Self::NoForm(_) | Self::Store(StoreError::StepTaken { .. }) => plan(),
+            Self::Store(error) => error.diagnosis(),
+        }
+    }
 }
 
 /// How many section names are remembered while a plan is posted.

@@ -60,7 +60,7 @@ pub fn verify_job_bundle_then<T>(
 ) -> (Verification, Option<T>) {
     let source = open_bundle(path).map(|source| source.with_threads(options.threads));
     let collected = match &source {
-        Ok(source) => CollectedJob::collect(source),
+        Ok(source) => CollectedJob::collect(source, source.threads()),
         Err(reason) => CollectedJob::absent(reason),
     };
     let judged = collected.judge(options.level, |bundle| {

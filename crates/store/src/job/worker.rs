@@ -13,10 +13,12 @@ use std::time::{Duration, Instant};
 use runseal_core::canon::{
     Dialect, NoCanonicalForm, ReadOptions, Value, canonical_text, parse_document,
 };
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::op::Op;
 use runseal_core::formats::job_bundle::plan::{StepBody, derive_job_digits};
 use runseal_core::source::SourceError;
+use runseal_core::verify;
 use thiserror::Error;
 
 use super::source::{ReadFailure, Resolved, Resolver, SourceTree, cut_slice, section_record_range};
@@ -43,6 +45,16 @@ pub enum WorkError {
     /// A worker thread panicked.
     #[error("a worker ended early")]
     Lost,
+}
+
+impl Diagnose for WorkError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Source(error) => error.diagnosis(),
+            Self::Store(error) => error.diagnosis(),
+            Self::Lost => Diagnosis::of(self, verify::Outcome::Internal, "WORKER"),
+        }
+    }
 }
 
 /// How to work.

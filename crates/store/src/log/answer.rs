@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::source::SourceError;
 use runseal_core::timestamp::format_utc;
 use runseal_core::verify::authenticity::LogNote;
@@ -30,6 +31,18 @@ pub enum LogQuestionError {
     /// It is neither a log nor a proof.
     #[error("{0}")]
     Malformed(String),
+}
+
+impl Diagnose for LogQuestionError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Source(error) => error.diagnosis(),
+            Self::Log(error) => error.diagnosis(),
+            Self::Malformed(_) => Diagnosis::unreadable(self, "LOG")
+                .located(Location::Named)
+                .hint("docs/log.md says what logs, proofs and policies look like"),
+        }
+    }
 }
 
 fn read_text(path: &Path) -> Result<String, LogQuestionError> {

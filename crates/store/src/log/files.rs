@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_trust::encoding::{decode_base64, encode_base64};
@@ -91,6 +92,35 @@ pub enum LogError {
     /// The name contains white space or `+`.
     #[error("a log's name must not contain white space or `+`")]
     Name,
+}
+
+impl Diagnose for LogError {
+    fn diagnosis(&self) -> Diagnosis {
+        let (code, hint) = match self {
+            Self::Source(error) => return error.diagnosis(),
+            Self::Store(error) => return error.diagnosis().located(Location::Named),
+            Self::Write(_) | Self::Staging(_) => ("WRITE", "nothing was appended"),
+            Self::File { .. } => ("LOG", "check the disk and the rights"),
+            Self::NoLog(_) => ("LOG", "`runseal log init LOG --origin NAME` makes one"),
+            Self::Cut { .. } | Self::Damaged(_) => (
+                "LOG_CUT",
+                "bring it back from a copy; `runseal log audit` compares with kept checkpoints",
+            ),
+            Self::Busy => ("LOG_BUSY", "one process appends at a time; try again"),
+            Self::Entry => ("LOG", "nothing was appended"),
+            Self::Beyond { .. } => ("LOG", "entries count from 0"),
+            Self::Forked(_) => (
+                "LOG_FORKED",
+                "nothing was signed; `runseal log audit` says what is wrong",
+            ),
+            Self::Name => ("USAGE", "a name is like example.com/runs"),
+            Self::Several(_) => ("LOG", "name one: postgres://USER@HOST/DATABASE#NAME"),
+            Self::Exists => ("EXISTS", "a log is made once; `log append` appends to it"),
+        };
+        Diagnosis::unreadable(self, code)
+            .located(Location::Named)
+            .hint(hint)
+    }
 }
 
 pub(super) fn file_error(file: &'static str) -> impl Fn(io::Error) -> LogError + Copy {

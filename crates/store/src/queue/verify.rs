@@ -8,7 +8,7 @@ use runseal_core::canon::{Dialect, canonical_text};
 use runseal_core::digest::Digest;
 use runseal_core::source::EntryKind;
 use runseal_core::verify::answer::render_survey_json;
-use runseal_core::verify::{Checked, Level, Outcome, Verdict};
+use runseal_core::verify::{Level, Outcome, UnitResult, Verdict};
 use runseal_survey::{Files, InsidePath, Keep, Observer, Position, UnitContent};
 
 use runseal_fs::survey::{RenamedFiles, Tally, VerifyOptions, survey_files_seen};
@@ -43,7 +43,7 @@ impl Observer for Digests {
         }
     }
 
-    fn see(&self, result: &Checked, content: Option<UnitContent>) {
+    fn see(&self, result: &UnitResult, content: Option<UnitContent>) {
         let digest = content.map(|content| content.digest());
         let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
         units.insert(result.path.clone(), digest);
@@ -130,7 +130,7 @@ pub fn examine(files: &dyn Files, place: &str, level: Level) -> Examined {
     }
 }
 
-fn reason(results: &[Checked]) -> String {
+fn reason(results: &[UnitResult]) -> String {
     let mut reasons = results.iter().filter_map(|result| match &result.verdict {
         Verdict::NotChecked(reason) => Some(reason.clone()),
         _ => None,

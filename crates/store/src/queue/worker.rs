@@ -10,8 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use runseal_core::canon::{Dialect, Value, canonical_text};
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::digest::Digest;
 use runseal_core::verify::Level;
+use runseal_core::verify::Outcome;
 use runseal_survey::Files;
 use thiserror::Error;
 
@@ -32,6 +34,15 @@ pub enum TaskWorkError {
     /// A worker thread panicked.
     #[error("a worker ended early")]
     Lost,
+}
+
+impl Diagnose for TaskWorkError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Store(error) => error.diagnosis(),
+            Self::Lost => Diagnosis::of(self, Outcome::Internal, "WORKER"),
+        }
+    }
 }
 
 /// The result of a replay.

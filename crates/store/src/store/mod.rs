@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use runseal_core::canon::NoCanonicalForm;
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location, with_cause};
 use runseal_core::digest::Digest;
 use runseal_core::formats::job_bundle::plan::PlanFault;
 use thiserror::Error;
@@ -54,6 +55,28 @@ pub enum ServerFault {
     Busy,
     /// Any other failure.
     Failed,
+}
+
+impl ServerFault {
+    const fn hint(self) -> Option<&'static str> {
+        match self {
+            Self::Unreachable => Some("check host and port, and that the server runs"),
+            Self::Denied => Some(
+                "check the name and the password; RUNSEAL_STORE or PGPASSWORD keep it off the command line",
+            ),
+            Self::Forbidden => Some(
+                "ask its owner for the right: to make the tables, GRANT CREATE ON SCHEMA; to use them, GRANT SELECT, INSERT, UPDATE",
+            ),
+            Self::Insecure => Some(
+                "check sslmode, sslrootcert and the server's certificate; docs/stores.md says more",
+            ),
+            Self::Full => {
+                Some("make room on the server, then run it again; nothing was recorded by half")
+            }
+            Self::Busy => Some("try again; nothing of this was recorded"),
+            Self::Failed => None,
+        }
+    }
 }
 
 /// Why the store could not be used.
@@ -133,6 +156,31 @@ pub enum StoreError {
         /// The message of the server or the system.
         source: Box<dyn Error + Send + Sync>,
     },
+}
+
+impl Diagnose for StoreError {
+    fn diagnosis(&self) -> Diagnosis {
+        let reported = Diagnosis::unreadable(self, "STORE").message(with_cause(self));
+        match self {
+            Self::Missing(_) => {
+                reported.hint("`runseal job init` makes a store; --store names one")
+            }
+            Self::NoStore(_) => {
+                reported.hint("`runseal job init` makes a store in it; --store names another")
+            }
+            Self::Server { fault, .. } => match fault.hint() {
+                Some(hint) => reported.hint(hint),
+                None => reported,
+            },
+            Self::NotEmpty(_) => reported.hint("copy into a store that was just made"),
+            Self::Newer { .. } => reported
+                .located(Location::Named)
+                .hint("use the program that wrote it, or a later one"),
+            #[cfg(feature = "sqlite")]
+            Self::Sql(_) => reported.located(Location::Named),
+            _ => reported,
+        }
+    }
 }
 
 /// A store, for reading.

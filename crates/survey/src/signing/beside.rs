@@ -47,7 +47,7 @@ impl SignatureForm {
 }
 
 /// Every form that is looked for.
-pub const BESIDE: [SignatureForm; 4] = [
+pub const SIGNATURE_FORMS: [SignatureForm; 4] = [
     SignatureForm::Dsse,
     SignatureForm::Sigstore,
     SignatureForm::Ssh,
@@ -73,7 +73,7 @@ pub fn path_with_name(files: &dyn Files, path: &Path) -> PathBuf {
 /// Whether anything has the name of a signature file of `path`, whatever it is.
 pub(super) fn has_beside(files: &dyn Files, path: &Path) -> bool {
     let path = &path_with_name(files, path);
-    BESIDE
+    SIGNATURE_FORMS
         .iter()
         .any(|form| files.is_there(&path_beside(path, *form)))
 }
@@ -83,7 +83,7 @@ pub(super) fn has_beside(files: &dyn Files, path: &Path) -> bool {
 pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
     let mut found = Vec::new();
     let path = &path_with_name(files, path);
-    for form in BESIDE {
+    for form in SIGNATURE_FORMS {
         let file = path_beside(path, form);
         let place = file
             .file_name()
@@ -163,7 +163,9 @@ fn entries_beside<'a>(
     archive: &'a Archive,
     name: &str,
 ) -> impl Iterator<Item = (SignatureForm, String, EntryContent<'a>)> {
-    let forms = BESIDE.into_iter().filter(move |_| !name.is_empty());
+    let forms = SIGNATURE_FORMS
+        .into_iter()
+        .filter(move |_| !name.is_empty());
     forms.filter_map(move |form| {
         let entry = format!("{name}{}", form.ending());
         let content = match archive.get(&entry)? {

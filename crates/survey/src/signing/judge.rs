@@ -5,13 +5,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location, with_cause};
 use runseal_core::digest::Digest;
 use runseal_core::formats::definition::Identity;
 use runseal_core::source::SourceError;
 use runseal_core::verify::authenticity::{Authenticity, LogNote, SignedState, TrustNote};
-use runseal_core::verify::{Checked, Finding, SignatureDemand, Survey};
+use runseal_core::verify::{Finding, SignatureDemand, Survey, UnitResult};
 use runseal_trust::budget::Budget;
-use runseal_trust::check::{About, Found, Known, check_signatures, find_statements, summarize};
+use runseal_trust::check::{Found, KnownSigners, SignatureChecker, summarize};
 use runseal_trust::dsse::Envelope;
 use runseal_trust::keys::PublicKey;
 use runseal_trust::limits::MAX_POLICY_BYTES;
@@ -60,6 +61,22 @@ pub enum PolicyFileError {
     },
 }
 
+impl Diagnose for PolicyFileError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Source(error) => error.diagnosis(),
+            Self::Policy(error) => error.diagnosis(),
+            Self::Chain { .. } => Diagnosis::unreadable(self, "CHAIN")
+                .message(with_cause(self))
+                .located(Location::Named)
+                .hint("a version must be signed by the root before it and by its own"),
+            Self::NotText | Self::Sigstore { .. } => {
+                Diagnosis::unreadable(self, "POLICY").located(Location::Named)
+            }
+        }
+    }
+}
+
 /// A policy at the newest version that the chain next to it proves.
 #[derive(Debug)]
 pub struct LoadedPolicy {
@@ -69,7 +86,7 @@ pub struct LoadedPolicy {
     pub policy: Policy,
     /// Its text.
     pub text: String,
-    known: Known,
+    known: KnownSigners,
     folder: Option<PathBuf>,
 }
 
@@ -122,7 +139,7 @@ pub fn load_policy(
             )
         }
     };
-    let known = Known {
+    let known = KnownSigners {
         keys: Some(policy.keys()),
         anchors: policy.anchors.clone(),
         sigstore,
@@ -168,7 +185,7 @@ impl TrustQuestion<'_> {
 pub struct SignatureJudge<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
-    archives: OuterFiles,
+    archives: ArchiveSignatures,
     answers: Mutex<BTreeMap<String, Authenticity>>,
 }
 
@@ -178,7 +195,7 @@ impl<'a> SignatureJudge<'a> {
         Self {
             files,
             question,
-            archives: OuterFiles::default(),
+            archives: ArchiveSignatures::default(),
             answers: Mutex::default(),
         }
     }
@@ -209,7 +226,7 @@ impl Observer for SignatureJudge<'_> {
         }
     }
 
-    fn see(&self, result: &Checked, content: Option<UnitContent>) {
+    fn see(&self, result: &UnitResult, content: Option<UnitContent>) {
         if result.format.is_none() {
             return;
         }
@@ -242,11 +259,11 @@ pub struct JudgedUnit<'a> {
 }
 
 /// Answers whether a unit is signed, trusted and logged, from what was kept when it was judged: nothing is
-/// read twice, because it may have changed by now. Units of one archive share `outer_files`.
+/// read twice, because it may have changed by now. Units of one archive share `archives`.
 pub fn judge_trust(
     files: &dyn Files,
     unit: JudgedUnit<'_>,
-    (question, outer_files): (TrustQuestion<'_>, &OuterFiles),
+    (question, archives): (TrustQuestion<'_>, &ArchiveSignatures),
 ) -> (Authenticity, Option<Decision>) {
     let outer = outer_path(files, unit.path);
     let (mut authenticity, decision) = match (unit.content, &outer) {
@@ -255,7 +272,7 @@ pub fn judge_trust(
         (Some(content), _) => {
             let archive = outer.as_deref().filter(|_| content.is_archived);
             let beside = match (&outer, archive) {
-                (_, Some(archive)) => outer_files.signatures_of(files, archive),
+                (_, Some(archive)) => archives.signatures_of(files, archive),
                 (Some(path), None) => Arc::new(read_beside(files, path)),
                 (None, None) => Arc::default(),
             };
@@ -269,7 +286,7 @@ pub fn judge_trust(
             if found.is_empty() && (!question.is_asked() || outer.is_none()) {
                 (refused(question, PIPED), None)
             } else {
-                let asked = Asked {
+                let asked = UnitQuestion {
                     files,
                     path: unit.path,
                     found,
@@ -278,7 +295,7 @@ pub fn judge_trust(
                 let documents = parse_facts(content);
                 let answer = signable_of(files, unit, content, &documents)
                     .map_err(|error| unreadable(&error))
-                    .and_then(|signable| asked.answer(signable, archive, outer_files));
+                    .and_then(|signable| asked.answer(signable, archive, archives));
                 answer.unwrap_or_else(|reason| (refused(question, &reason), None))
             }
         }
@@ -290,7 +307,7 @@ pub fn judge_trust(
 /// What the units of one archive share: its digest, and the budget for checking signatures. They are
 /// judged one after another, so the same archive always gets the same answers.
 #[derive(Debug, Default)]
-pub struct OuterFiles {
+pub struct ArchiveSignatures {
     /// The digest of the archive that was asked for last; it is not read again for each of its units.
     last: Mutex<Option<(PathBuf, (String, Digest))>>,
     /// The signatures next to the archive that was asked for last.
@@ -298,7 +315,7 @@ pub struct OuterFiles {
     budgets: Mutex<BTreeMap<PathBuf, Budget>>,
 }
 
-impl OuterFiles {
+impl ArchiveSignatures {
     pub(super) fn digest_of(
         &self,
         files: &dyn Files,
@@ -367,58 +384,48 @@ const PIPED: &str = "it came through a pipe, unsigned";
 const NOT_KEPT: &str = "what was signed cannot be read";
 
 /// What is asked about one unit.
-struct Asked<'a> {
+struct UnitQuestion<'a> {
     files: &'a dyn Files,
     path: &'a Path,
     found: &'a [Found],
     question: TrustQuestion<'a>,
 }
 
-impl Asked<'_> {
-    /// Asks about a unit, which is in `archive` if there is one. A signature may also be over that archive
-    /// as
-    /// a file. Its digest costs a second reading, so it is computed only if the answer may depend on it.
+impl UnitQuestion<'_> {
+    /// Checks the signatures, and asks the policy and the log. If the unit is in an `archive`, a signature
+    /// may also be over that archive as a file. Its digest costs a second reading, so it is computed only
+    /// if the answer may depend on it; no signature is checked again for that.
     fn answer(
         &self,
         mut signable: Signable,
         archive: Option<&Path>,
-        outer_files: &OuterFiles,
+        archives: &ArchiveSignatures,
     ) -> Result<(Authenticity, Option<Decision>), String> {
-        let Some(archive) = archive else {
-            return Ok(self.ask(&signable, &mut Budget::of_unit()));
-        };
-        let before = outer_files.budget_of(archive);
-        let mut budget = before.share();
-        let policy = self.question.policy;
-        let is_denying = policy.is_some_and(|policy| !policy.policy.denied_digests.is_empty());
-        let mut answer = self.ask(&signable, &mut budget);
-        let mut signatures = answer.0.signatures.iter();
-        if is_denying || signatures.any(|note| note.state != SignedState::Signed) {
-            let digest = outer_files.digest_of(self.files, archive);
-            let digest = digest.map_err(|error| unreadable(&error))?;
-            signable.target.set_archive(digest, self.path != archive);
-            budget = before.share();
-            answer = self.ask(&signable, &mut budget);
-        }
-        outer_files.charge(archive, &budget);
-        Ok(answer)
-    }
-
-    /// Checks the signatures and asks the policy and the log.
-    fn ask(&self, signable: &Signable, budget: &mut Budget) -> (Authenticity, Option<Decision>) {
         let question = self.question;
         let mut known = question
             .policy
-            .map_or_else(Known::default, |policy| policy.known.clone());
+            .map_or_else(KnownSigners::default, |policy| policy.known.clone());
         if !question.keys.is_empty() {
             let keys = known.keys.get_or_insert_default();
             keys.extend_from_slice(question.keys);
         }
-        let about = About {
-            target: &signable.target,
-            facts: &signable.facts,
+        let mut budget = match archive {
+            Some(archive) => archives.budget_of(archive).share(),
+            None => Budget::of_unit(),
         };
-        let checked = check_signatures(self.found, about, &known, budget);
+        let mut checker = SignatureChecker::new(self.found, &known, &mut budget);
+        let mut checked = checker.check(signable.about());
+        if let Some(archive) = archive {
+            let policy = question.policy;
+            let is_denying = policy.is_some_and(|policy| !policy.policy.denied_digests.is_empty());
+            let mut notes = checked.iter().map(|checked| &checked.note);
+            if is_denying || notes.any(|note| note.state != SignedState::Signed) {
+                let digest = archives.digest_of(self.files, archive);
+                let digest = digest.map_err(|error| unreadable(&error))?;
+                signable.target.set_archive(digest, self.path != archive);
+                checked = checker.check(signable.about());
+            }
+        }
         let mut authenticity = summarize(&checked, signable.facts.sealed_at.clone());
         let decision = question.policy.map(|policy| {
             let asked = Question {
@@ -436,7 +443,7 @@ impl Asked<'_> {
             decision
         });
         authenticity.logged = question.log.map(|log| {
-            let statements = find_statements(self.found, about, &known, budget);
+            let statements = checker.find_statements(signable.about());
             // An entry is about one thing.
             let about = statements
                 .iter()
@@ -444,6 +451,9 @@ impl Asked<'_> {
             let about: Vec<_> = about.map(|one| one.envelope).collect();
             log.ask(&about, &signable.target, question.now)
         });
-        (authenticity, decision)
+        if let Some(archive) = archive {
+            archives.charge(archive, &budget);
+        }
+        Ok((authenticity, decision))
     }
 }

@@ -8,10 +8,10 @@ mod target;
 
 pub(crate) use beside::read_beside_entry;
 pub use beside::{
-    BESIDE, SignatureForm, files_beside_entry, path_beside, path_with_name, read_beside,
+    SIGNATURE_FORMS, SignatureForm, files_beside_entry, path_beside, path_with_name, read_beside,
 };
 pub use judge::{
-    AskedLog, JudgedUnit, LoadedPolicy, OuterFiles, PolicyFileError, SignatureJudge, TrustQuestion,
-    chain_beside, judge_trust, load_policy,
+    ArchiveSignatures, AskedLog, JudgedUnit, LoadedPolicy, PolicyFileError, SignatureJudge,
+    TrustQuestion, chain_beside, judge_trust, load_policy,
 };
 pub use target::{Signable, read_signable};

@@ -14,6 +14,7 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::SourceError;
 use runseal_core::verify::Level;
+use runseal_trust::check::SignedUnit;
 use runseal_trust::facts::{read_facts, read_inputs};
 use runseal_trust::predicate::Facts;
 use runseal_trust::statement::Target;
@@ -40,6 +41,16 @@ pub struct Signable {
     pub output: Option<Digest>,
     /// Whether it is valid.
     pub is_valid: bool,
+}
+
+impl Signable {
+    /// The unit that signatures are checked against.
+    pub fn about(&self) -> SignedUnit<'_> {
+        SignedUnit {
+            target: &self.target,
+            facts: &self.facts,
+        }
+    }
 }
 
 /// Reads and verifies the unit at `path`: the digests are of the bytes that were judged. A signature is

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use runseal_core::digest::Digest;
 use runseal_core::verify::authenticity::{SignatureNote, SignedState, TimeNote};
 
-use super::{Checked, Checking, Signatory};
+use super::{CheckedSignature, Checking, Signatory};
 use crate::predicate::Signing;
 use crate::timestamp::Token;
 
@@ -42,10 +42,10 @@ impl Draft {
         }
     }
 
-    pub(super) fn end(mut self, state: SignedState, detail: Option<String>) -> Checked {
+    pub(super) fn end(mut self, state: SignedState, detail: Option<String>) -> CheckedSignature {
         self.note.state = state;
         self.note.detail = detail;
-        Checked {
+        CheckedSignature {
             note: self.note,
             signatory: None,
             predicate: self.predicate,
@@ -56,7 +56,7 @@ impl Draft {
         }
     }
 
-    pub(super) fn broken(self, fault: String) -> Checked {
+    pub(super) fn broken(self, fault: String) -> CheckedSignature {
         self.end(SignedState::Broken, Some(fault))
     }
 
@@ -64,10 +64,10 @@ impl Draft {
     pub(super) fn holds(
         mut self,
         signatory: Signatory,
-        checking: &mut Checking<'_>,
+        checking: &mut Checking<'_, '_>,
         tokens: &[Vec<u8>],
         sig: &[u8],
-    ) -> Checked {
+    ) -> CheckedSignature {
         let known = checking.known;
         let name = match &signatory {
             Signatory::Key(key) => {
@@ -89,48 +89,64 @@ impl Draft {
         } else {
             SignedState::Signed
         };
-        let proven_times = self.check_times(checking, tokens, sig);
-        Checked {
+        let key = digest_of_tokens(tokens, sig);
+        let (times, proven_times) = match checking.proofs.times.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let times = check_times(checking, tokens, sig);
+                checking.proofs.times.insert(key, times.clone());
+                times
+            }
+        };
+        self.note.times.extend(times);
+        CheckedSignature {
             signatory: Some(signatory),
             proven_times,
             ..self.end(state, None)
         }
     }
+}
 
-    fn check_times(
-        &mut self,
-        checking: &mut Checking<'_>,
-        tokens: &[Vec<u8>],
-        sig: &[u8],
-    ) -> Vec<i64> {
-        let known = checking.known;
-        let mut proven = Vec::new();
-        for bytes in tokens {
-            let (time, result) = match Token::parse(bytes) {
-                Ok(token) if known.anchors.is_empty() && token.is_over(sig) => {
-                    let fault = "no root of a time stamping authority was given".to_owned();
-                    (token.claimed_time_text(), Err(fault))
+/// Returns a digest that identifies timestamps over a signature.
+fn digest_of_tokens(tokens: &[Vec<u8>], sig: &[u8]) -> Digest {
+    let parts = std::iter::once(sig).chain(tokens.iter().map(Vec::as_slice));
+    let digests = parts.map(|part| *Digest::of(part).as_bytes());
+    Digest::of(digests.collect::<Vec<_>>().as_flattened())
+}
+
+/// Checks the timestamps over a signature: what to show of each, and the times that are proven.
+fn check_times(
+    checking: &mut Checking<'_, '_>,
+    tokens: &[Vec<u8>],
+    sig: &[u8],
+) -> (Vec<TimeNote>, Vec<i64>) {
+    let known = checking.known;
+    let (mut notes, mut proven) = (Vec::new(), Vec::new());
+    for bytes in tokens {
+        let (time, result) = match Token::parse(bytes) {
+            Ok(token) if known.anchors.is_empty() && token.is_over(sig) => {
+                let fault = "no root of a time stamping authority was given".to_owned();
+                (token.claimed_time_text(), Err(fault))
+            }
+            Ok(token) => {
+                let result = token.verify(sig, &known.anchors, checking.budget);
+                if result.is_ok() {
+                    proven.push(token.claimed_time());
                 }
-                Ok(token) => {
-                    let result = token.verify(sig, &known.anchors, checking.budget);
-                    if result.is_ok() {
-                        proven.push(token.claimed_time());
-                    }
-                    let result = result.map_err(|error| error.to_string());
-                    (token.claimed_time_text(), result)
-                }
-                Err(error) => (String::new(), Err(error.to_string())),
-            };
-            let (authority, fault) = match result {
-                Ok(authority) => (Some(authority), None),
-                Err(fault) => (None, Some(fault)),
-            };
-            self.note.times.push(TimeNote {
-                time,
-                authority,
-                fault,
-            });
-        }
-        proven
+                let result = result.map_err(|error| error.to_string());
+                (token.claimed_time_text(), result)
+            }
+            Err(error) => (String::new(), Err(error.to_string())),
+        };
+        let (authority, fault) = match result {
+            Ok(authority) => (Some(authority), None),
+            Err(fault) => (None, Some(fault)),
+        };
+        notes.push(TimeNote {
+            time,
+            authority,
+            fault,
+        });
     }
+    (notes, proven)
 }

@@ -6,7 +6,8 @@ use runseal_core::digest::Digest;
 use runseal_core::verify::authenticity::SignedState;
 
 use super::draft::Draft;
-use super::{Checked, Checking, Signatory};
+use super::{CheckedSignature, Checking, FoundSignature, Signatory};
+use crate::action::{ACTION_PREDICATE, check_written_action};
 use crate::budget::Exhausted;
 use crate::claim::{Claim, read_claim};
 use crate::copies::Origin;
@@ -23,8 +24,8 @@ pub(super) struct OpenEnvelope<'a> {
     envelope: &'a Envelope,
     message: Vec<u8>,
     digest: Digest,
-    statement: Result<Statement, StatementError>,
-    named: Arc<[Digest]>,
+    pub(super) statement: Result<Statement, StatementError>,
+    pub(super) named: Arc<[Digest]>,
     signing: Signing,
     carried: Option<PublicKey>,
 }
@@ -55,6 +56,14 @@ impl<'a> OpenEnvelope<'a> {
         }
     }
 
+    /// Returns its statement, and whether a chain of actions comes first in it.
+    pub(super) fn statement(&self) -> Option<(&Statement, bool)> {
+        let statement = self.statement.as_ref().ok()?;
+        let has_chain = statement.predicate_type == ACTION_PREDICATE
+            && check_written_action(&self.envelope.payload).is_ok();
+        Some((statement, has_chain))
+    }
+
     /// Returns a digest that identifies one of its signatures among all others.
     pub(super) fn digest_of(&self, signature: &EnvelopeSignature) -> Digest {
         let mut text = self.digest.to_string().into_bytes();
@@ -66,7 +75,8 @@ impl<'a> OpenEnvelope<'a> {
 }
 
 /// Which key made a signature, among the known keys and the one that the signature carries.
-enum Maker {
+#[derive(Clone)]
+pub(super) enum Maker {
     Found(PublicKey),
     Broken,
     Unknown,
@@ -74,7 +84,7 @@ enum Maker {
 
 const NOT_BY_ITS_KEY: &str = "damaged, or not made by its key over these bytes";
 
-impl Checking<'_> {
+impl Checking<'_, '_> {
     /// Tries the key that the signature hints at, then the one that it carries, then all others.
     /// The hint decides the order and the wording, never whether a key counts.
     fn find_maker(
@@ -113,14 +123,23 @@ impl Checking<'_> {
         mut draft: Draft,
         open: &OpenEnvelope<'_>,
         signature: &EnvelopeSignature,
-    ) -> Result<Checked, Exhausted> {
+    ) -> Result<CheckedSignature, Exhausted> {
         draft.note.name.clone_from(&open.signing.name);
         draft.note.meaning.clone_from(&open.signing.meaning);
         draft.note.signed_at.clone_from(&open.signing.signed_at);
         draft.signing.clone_from(&open.signing);
         draft.note.key.clone_from(&signature.keyid);
         draft.named = Arc::clone(&open.named);
-        let key = match self.find_maker(open, signature)? {
+        let id = open.digest_of(signature);
+        let maker = match self.proofs.makers.get(&id) {
+            Some(maker) => maker.clone(),
+            None => {
+                let maker = self.find_maker(open, signature)?;
+                self.proofs.makers.insert(id, maker.clone());
+                maker
+            }
+        };
+        let key = match maker {
             Maker::Found(key) => key,
             Maker::Broken => return Ok(draft.broken(NOT_BY_ITS_KEY.to_owned())),
             Maker::Unknown => return Ok(draft.end(SignedState::UnknownKey, None)),
@@ -151,7 +170,7 @@ impl Checking<'_> {
         mut draft: Draft,
         statement: &Statement,
         payload: &[u8],
-    ) -> Result<Draft, Box<Checked>> {
+    ) -> Result<Draft, Box<CheckedSignature>> {
         draft.predicate = Some(statement.predicate_type.clone());
         let names = |names: Vec<&str>| {
             let names = names.into_iter().take(MAX_NAMED_SUBJECTS);
@@ -200,11 +219,24 @@ impl Checking<'_> {
         }
     }
 
-    pub(super) fn check_ssh(
+    /// Checks a signature over the unit's own bytes, without a statement.
+    pub(super) fn check_over_bytes(
+        &mut self,
+        draft: Draft,
+        signature: &FoundSignature,
+    ) -> Result<CheckedSignature, Exhausted> {
+        match signature {
+            FoundSignature::Ssh(signature) => self.check_ssh(draft, signature),
+            FoundSignature::Minisign(signature) => self.check_minisign(draft, signature),
+            _ => Ok(draft.broken("it is not over bytes".to_owned())),
+        }
+    }
+
+    fn check_ssh(
         &mut self,
         mut draft: Draft,
         signature: &SshSignature,
-    ) -> Result<Checked, Exhausted> {
+    ) -> Result<CheckedSignature, Exhausted> {
         draft.note.form = "ssh";
         draft.note.key = Some(signature.key.id().to_string());
         if signature.namespace() != sshsig::NAMESPACE {
@@ -226,11 +258,11 @@ impl Checking<'_> {
         Ok(draft.holds(Signatory::Key(signature.key.clone()), self, &[], &[]))
     }
 
-    pub(super) fn check_minisign(
+    fn check_minisign(
         &mut self,
         mut draft: Draft,
         signature: &MinisignSignature,
-    ) -> Result<Checked, Exhausted> {
+    ) -> Result<CheckedSignature, Exhausted> {
         draft.note.form = "minisign";
         draft.note.key = Some(signature.id.to_string());
         self.budget.pay_signature(self.about.target.plain.len())?;

@@ -8,30 +8,29 @@ mod draft;
 mod forms;
 mod read;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use runseal_core::digest::Digest;
-use runseal_core::verify::authenticity::{Authenticity, SignatureNote, SignedState};
+use runseal_core::verify::authenticity::{Authenticity, SignatureNote, SignedState, TimeNote};
 
-use crate::action::{ACTION_PREDICATE, check_written_action};
 use crate::budget::{Budget, Exhausted};
 use crate::dsse::Envelope;
 use crate::keys::{KeyId, PublicKey};
 use crate::limits::MAX_SIGNATURES;
 use crate::predicate::{Facts, Signing};
 use crate::sigstore::{Content, TrustedRoot};
-use crate::statement::{Statement, Target, TargetDigests};
+use crate::statement::{Target, TargetDigests};
 use crate::timestamp::Anchors;
 
 use draft::Draft;
-use forms::OpenEnvelope;
+use forms::{Maker, OpenEnvelope};
 
 pub use read::{Found, FoundSignature, SignatureFileError, read_signatures};
 
 /// What a verifier knows beforehand.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownSigners {
     /// Keys and their names. `None` if neither a policy nor a key was given.
     pub keys: Option<Vec<(PublicKey, String)>>,
     /// Roots of time stamping authorities.
@@ -40,7 +39,7 @@ pub struct Known {
     pub sigstore: Option<TrustedRoot>,
 }
 
-impl Known {
+impl KnownSigners {
     fn keys(&self) -> &[(PublicKey, String)] {
         self.keys.as_deref().unwrap_or_default()
     }
@@ -63,7 +62,7 @@ pub enum Signatory {
 
 /// A signature that was checked.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct CheckedSignature {
     /// What to show of it.
     pub note: SignatureNote,
     /// Who made it, if it is valid and over the target.
@@ -81,41 +80,58 @@ pub struct Checked {
 }
 
 /// Returns whether the signature is valid and its maker is proved; policies look at no others.
-pub fn is_proved(checked: &Checked) -> bool {
+pub fn is_proved(checked: &CheckedSignature) -> bool {
     checked.note.state == SignedState::Signed && checked.signatory.is_some()
 }
 
 /// The unit that signatures are checked against.
 #[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
+pub struct SignedUnit<'a> {
     /// The digests that represent it.
     pub target: &'a Target,
     /// What was found when it was judged.
     pub facts: &'a Facts,
 }
 
-/// What every check needs.
-struct Checking<'a> {
-    about: About<'a>,
-    digests: TargetDigests<'a>,
-    known: &'a Known,
+/// Checks the signatures next to a unit, each once: whose it is and over which bytes. What it is over is
+/// then matched against what represents the unit, as often as more of that becomes known.
+pub struct SignatureChecker<'f, 'b> {
+    found: &'f [Found],
+    known: &'f KnownSigners,
     ids: Vec<KeyId>,
-    budget: &'a mut Budget,
+    budget: &'b mut Budget,
+    proofs: Proofs<'f>,
 }
 
-impl<'a> Checking<'a> {
-    fn new(about: About<'a>, known: &'a Known, budget: &'a mut Budget) -> Self {
-        Self {
-            about,
-            digests: about.target.digests(),
-            known,
-            ids: known.keys().iter().map(|(key, _)| key.id()).collect(),
-            budget,
-        }
-    }
+/// What was found out about signatures, whatever they are matched against.
+#[derive(Default)]
+struct Proofs<'f> {
+    /// Envelopes by their index among the signatures.
+    envelopes: BTreeMap<usize, Arc<OpenEnvelope<'f>>>,
+    /// The makers of the signatures in envelopes.
+    makers: BTreeMap<Digest, Maker>,
+    /// Signatures over the unit's own bytes, by their index.
+    over_bytes: BTreeMap<usize, CheckedSignature>,
+    /// Whether sigstore bundles hold over a digest, by their index.
+    #[cfg(feature = "sigstore")]
+    bundles: BTreeMap<(usize, Digest), bundle::Proof>,
+    /// The times that are proven by timestamps, by signature and timestamps.
+    times: BTreeMap<Digest, (Vec<TimeNote>, Vec<i64>)>,
+}
 
+/// What every check needs.
+struct Checking<'a, 'f> {
+    about: SignedUnit<'a>,
+    digests: TargetDigests<'a>,
+    known: &'f KnownSigners,
+    ids: &'a [KeyId],
+    budget: &'a mut Budget,
+    proofs: &'a mut Proofs<'f>,
+}
+
+impl<'f> Checking<'_, 'f> {
     /// Returns the known key with this id.
-    fn key_with_id(&self, id: &str) -> Option<&'a PublicKey> {
+    fn key_with_id(&self, id: &str) -> Option<&'f PublicKey> {
         let at = self.ids.iter().position(|known| known.to_string() == id)?;
         self.known.keys().get(at).map(|(key, _)| key)
     }
@@ -126,7 +142,7 @@ impl<'a> Checking<'a> {
         &mut self,
         bytes: usize,
         holds: impl Fn(&PublicKey) -> bool,
-    ) -> Result<Option<&'a PublicKey>, Exhausted> {
+    ) -> Result<Option<&'f PublicKey>, Exhausted> {
         for (key, _) in self.known.keys() {
             self.budget.pay_signature(bytes)?;
             if holds(key) {
@@ -136,12 +152,28 @@ impl<'a> Checking<'a> {
         Ok(None)
     }
 
-    /// Checks the signatures of one file or line in order. `seen` has those already checked.
+    /// Reads the envelope at this index, unless it was read before.
+    fn open(
+        &mut self,
+        at: usize,
+        envelope: &'f Envelope,
+    ) -> Result<Arc<OpenEnvelope<'f>>, Exhausted> {
+        if let Some(open) = self.proofs.envelopes.get(&at) {
+            return Ok(Arc::clone(open));
+        }
+        self.budget.pay_reading(envelope.payload.len())?;
+        let open = Arc::new(OpenEnvelope::new(envelope));
+        self.proofs.envelopes.insert(at, Arc::clone(&open));
+        Ok(open)
+    }
+
+    /// Checks the signatures of the file or line at this index in order. `seen` has those already
+    /// checked.
     fn check_found(
         &mut self,
-        found: &Found,
+        (at, found): (usize, &'f Found),
         seen: &mut BTreeSet<Digest>,
-        checked: &mut Vec<Checked>,
+        checked: &mut Vec<CheckedSignature>,
     ) -> Result<(), Exhausted> {
         let mut draft = Draft::new(&found.place);
         let one = match &found.signature {
@@ -153,12 +185,19 @@ impl<'a> Checking<'a> {
                 draft.note.form = form;
                 draft.end(SignedState::CannotTell, Some(why.clone()))
             }
-            FoundSignature::Ssh(signature) => self.check_ssh(draft, signature)?,
-            FoundSignature::Minisign(signature) => self.check_minisign(draft, signature)?,
+            FoundSignature::Ssh(_) | FoundSignature::Minisign(_) => {
+                if let Some(known) = self.proofs.over_bytes.get(&at) {
+                    known.clone()
+                } else {
+                    let one = self.check_over_bytes(draft, &found.signature)?;
+                    self.proofs.over_bytes.insert(at, one.clone());
+                    one
+                }
+            }
             FoundSignature::Bundle(bundle) => {
                 draft.note.form = "sigstore";
                 if seen.insert(Digest::of(bundle.text.as_bytes())) {
-                    self.check_bundle(draft, bundle)?
+                    self.check_bundle(draft, (at, bundle))?
                 } else {
                     return Ok(());
                 }
@@ -167,8 +206,7 @@ impl<'a> Checking<'a> {
                 draft.broken("the envelope has no signature".to_owned())
             }
             FoundSignature::Envelope(envelope) => {
-                self.budget.pay_reading(envelope.payload.len())?;
-                let open = OpenEnvelope::new(envelope);
+                let open = self.open(at, envelope)?;
                 for signature in &envelope.signatures {
                     if seen.insert(open.digest_of(signature)) {
                         let one = self.check_envelope(draft.clone(), &open, signature)?;
@@ -182,7 +220,104 @@ impl<'a> Checking<'a> {
     }
 }
 
-fn push(checked: &mut Vec<Checked>, one: Checked) -> Result<(), Exhausted> {
+impl<'f, 'b> SignatureChecker<'f, 'b> {
+    /// A checker of these signatures, which pays from `budget`.
+    pub fn new(found: &'f [Found], known: &'f KnownSigners, budget: &'b mut Budget) -> Self {
+        Self {
+            found,
+            known,
+            ids: known.keys().iter().map(|(key, _)| key.id()).collect(),
+            budget,
+            proofs: Proofs::default(),
+        }
+    }
+
+    fn checking<'a>(&'a mut self, about: SignedUnit<'a>) -> Checking<'a, 'f> {
+        Checking {
+            about,
+            digests: about.target.digests(),
+            known: self.known,
+            ids: &self.ids,
+            budget: self.budget,
+            proofs: &mut self.proofs,
+        }
+    }
+
+    /// Matches every distinct signature against a unit. If the budget runs out, the last one says so.
+    ///
+    /// Between two calls only the archive of the unit may change: its bytes are the same.
+    pub fn check(&mut self, about: SignedUnit<'_>) -> Vec<CheckedSignature> {
+        let found = self.found;
+        let mut checking = self.checking(about);
+        let (mut seen, mut checked) = (BTreeSet::new(), Vec::new());
+        for one in found.iter().enumerate() {
+            if let Err(end) = checking.check_found(one, &mut seen, &mut checked) {
+                checked.truncate(MAX_SIGNATURES);
+                let rest = Draft::new(&one.1.place);
+                checked.push(rest.end(SignedState::CannotTell, Some(end.to_string())));
+                break;
+            }
+        }
+        let envelopes = found
+            .iter()
+            .filter_map(|found| envelope_in(&found.signature));
+        add_remarks(&mut checked, envelopes, about.target);
+        checked
+    }
+
+    /// Returns the statements among the signatures. A statement counts if its own subject is the
+    /// whole target and its first signature, which represents it in logs, is not broken. Whether the
+    /// key is known is for policies to ask.
+    pub fn find_statements(&mut self, about: SignedUnit<'_>) -> Vec<FoundStatement<'f>> {
+        let found = self.found;
+        let mut checking = self.checking(about);
+        let statements = found.iter().enumerate().filter_map(|(at, one)| {
+            let envelope = envelope_in(&one.signature)?;
+            let (fault, names_more) = checking.read_statement_at((at, one), envelope);
+            Some(FoundStatement {
+                place: &one.place,
+                envelope,
+                fault,
+                names_more,
+            })
+        });
+        statements.collect()
+    }
+}
+
+impl<'f> Checking<'_, 'f> {
+    /// Why the statement at this index does not count as one about the target, and whether it also names
+    /// something else.
+    fn read_statement_at(
+        &mut self,
+        one: (usize, &'f Found),
+        envelope: &'f Envelope,
+    ) -> (Option<&'static str>, bool) {
+        const OTHER: Option<&str> = Some("the statement is about something else");
+        const BROKEN: Option<&str> = Some("the statement's signature is broken");
+        let Ok(open) = self.open(one.0, envelope) else {
+            return (BROKEN, false);
+        };
+        let Some((statement, has_chain)) = open.statement() else {
+            return (OTHER, false);
+        };
+        let names_more = statement.names_more(&self.digests, has_chain);
+        if !statement.is_primarily_about(&self.digests, has_chain) {
+            return (OTHER, names_more);
+        }
+        let mut checked = Vec::new();
+        // If the budget runs out, what was checked before counts.
+        let _ = self.check_found(one, &mut BTreeSet::new(), &mut checked);
+        let fault = match checked.first().map(|checked| checked.note.state) {
+            Some(SignedState::Signed | SignedState::Rejected | SignedState::UnknownKey) => None,
+            Some(SignedState::OtherSubject) => OTHER,
+            _ => BROKEN,
+        };
+        (fault, names_more)
+    }
+}
+
+fn push(checked: &mut Vec<CheckedSignature>, one: CheckedSignature) -> Result<(), Exhausted> {
     checked.push(one);
     if checked.len() > MAX_SIGNATURES {
         Err(Exhausted::Signatures)
@@ -194,34 +329,20 @@ fn push(checked: &mut Vec<Checked>, one: Checked) -> Result<(), Exhausted> {
 /// Checks every distinct signature once. If the budget runs out, the last one says so.
 pub fn check_signatures(
     found: &[Found],
-    about: About<'_>,
-    known: &Known,
+    about: SignedUnit<'_>,
+    known: &KnownSigners,
     budget: &mut Budget,
-) -> Vec<Checked> {
-    let mut checking = Checking::new(about, known, budget);
-    let (mut seen, mut checked) = (BTreeSet::new(), Vec::new());
-    for one in found {
-        if let Err(end) = checking.check_found(one, &mut seen, &mut checked) {
-            checked.truncate(MAX_SIGNATURES);
-            let rest = Draft::new(&one.place);
-            checked.push(rest.end(SignedState::CannotTell, Some(end.to_string())));
-            break;
-        }
-    }
-    let envelopes = found
-        .iter()
-        .filter_map(|found| envelope_in(&found.signature));
-    add_remarks(&mut checked, envelopes, about.target);
-    checked
+) -> Vec<CheckedSignature> {
+    SignatureChecker::new(found, known, budget).check(about)
 }
 
 /// Adds remarks to counter-signatures of absent signatures, and to unsigned lists.
 fn add_remarks<'a>(
-    checked: &mut [Checked],
+    checked: &mut [CheckedSignature],
     envelopes: impl Iterator<Item = &'a Envelope>,
     target: &Target,
 ) {
-    let is_counted = |one: &Checked| !one.signing.previous.is_empty();
+    let is_counted = |one: &CheckedSignature| !one.signing.previous.is_empty();
     if checked.iter().any(is_counted) {
         let envelopes: BTreeSet<Digest> = envelopes.map(Envelope::digest).collect();
         for one in checked.iter_mut() {
@@ -266,52 +387,8 @@ pub struct FoundStatement<'a> {
     pub names_more: bool,
 }
 
-/// Returns the statements among the signatures found. A statement counts if its own subject is the
-/// whole target and its first signature, which represents it in logs, is not broken. Whether the
-/// key is known is for policies to ask.
-pub fn find_statements<'a>(
-    found: &'a [Found],
-    about: About<'_>,
-    known: &Known,
-    budget: &mut Budget,
-) -> Vec<FoundStatement<'a>> {
-    let digests = about.target.digests();
-    let mut statements = Vec::new();
-    for one in found {
-        let Some(envelope) = envelope_in(&one.signature) else {
-            continue;
-        };
-        let statement = Statement::parse(&envelope.payload).ok();
-        let chain = statement.as_ref().is_some_and(|statement| {
-            statement.predicate_type == ACTION_PREDICATE
-                && check_written_action(&envelope.payload).is_ok()
-        });
-        let is_own = statement
-            .as_ref()
-            .is_some_and(|statement| statement.is_primarily_about(&digests, chain));
-        let fault = if is_own {
-            let checked = check_signatures(std::slice::from_ref(one), about, known, budget);
-            match checked.first().map(|checked| checked.note.state) {
-                Some(SignedState::Signed | SignedState::Rejected | SignedState::UnknownKey) => None,
-                Some(SignedState::OtherSubject) => Some("the statement is about something else"),
-                _ => Some("the statement's signature is broken"),
-            }
-        } else {
-            Some("the statement is about something else")
-        };
-        let names_more = statement.is_some_and(|statement| statement.names_more(&digests, chain));
-        statements.push(FoundStatement {
-            place: &one.place,
-            envelope,
-            fault,
-            names_more,
-        });
-    }
-    statements
-}
-
 /// Summarizes the checked signatures, before any policy decides.
-pub fn summarize(checked: &[Checked], sealed_at: Option<String>) -> Authenticity {
+pub fn summarize(checked: &[CheckedSignature], sealed_at: Option<String>) -> Authenticity {
     let signatures: Vec<_> = checked.iter().map(|checked| checked.note.clone()).collect();
     Authenticity {
         signed: Authenticity::overall(&signatures),

@@ -1,6 +1,6 @@
 //! Reads signatures from files.
 
-use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_core::canon::{Kind, ReadOptions, parse_document};
 use thiserror::Error;
 
 use crate::dsse::Envelope;
@@ -49,8 +49,8 @@ pub struct Found {
     pub signature: FoundSignature,
 }
 
-/// Reads a signature file of any form. Lines of JSON that are not signatures are skipped, as
-/// in-toto asks.
+/// Reads a signature file of any form. JSON objects that are not signatures are skipped, as in-toto
+/// asks.
 ///
 /// # Errors
 /// When the file is not text or exceeds a limit.
@@ -109,6 +109,11 @@ fn read_json(text: &str) -> Option<FoundSignature> {
         }
     };
     let root = document.root();
+    if root.kind() != Kind::Object {
+        let found = root.kind().with_article();
+        let fault = format!("a signature is a JSON object, not {found}");
+        return Some(FoundSignature::Damaged("dsse", fault));
+    }
     if is_bundle(root) {
         return Some(match SigstoreBundle::parse(text) {
             Ok(bundle) => FoundSignature::Bundle(Box::new(bundle)),

@@ -14,6 +14,7 @@ pub mod sshsig;
 pub use error::KeyError;
 pub use private::PrivateKey;
 pub use public::{Algorithm, KeyId, PublicKey};
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 
 /// Something that signs: a key in memory, an agent, a command.
 pub trait Signer {
@@ -31,6 +32,12 @@ pub trait Signer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SignError(pub String);
+
+impl Diagnose for SignError {
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::unreadable(self, "SIGN").hint("nothing was written")
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use runseal_core::verify::authenticity::TrustNote;
 use super::glob::matches;
 use super::place::Fit;
 use super::{PLAIN, Place, Policy, Requirement, Rule, Signer};
-use crate::check::{Checked, Signatory, is_proved};
+use crate::check::{CheckedSignature, Signatory, is_proved};
 use crate::predicate::RUN_PREDICATE;
 use crate::statement::Target;
 
@@ -85,7 +85,7 @@ pub fn decide(
     policy: &Policy,
     question: &Question,
     target: &Target,
-    signatures: &[Checked],
+    signatures: &[CheckedSignature],
 ) -> Decision {
     let mut steps = Vec::new();
     let refuse = |line: Option<usize>, reason: String, steps: Vec<Step>| Decision {
@@ -176,7 +176,7 @@ fn describe(rule: &Rule) -> String {
 fn denied_digest(
     policy: &Policy,
     target: &Target,
-    signatures: &[Checked],
+    signatures: &[CheckedSignature],
 ) -> Option<(Digest, usize)> {
     if policy.denied_digests.is_empty() {
         return None;
@@ -256,7 +256,7 @@ fn meets(
     policy: &Policy,
     requirement: &Requirement,
     question: &Question,
-    signatures: &[(&Checked, bool)],
+    signatures: &[(&CheckedSignature, bool)],
     steps: &mut Vec<Step>,
 ) -> (bool, String) {
     // Signers are counted, not signatures: a name counts once, with however many signatures and
@@ -310,7 +310,7 @@ fn counts<'p>(
     policy: &'p Policy,
     requirement: &Requirement,
     question: &Question,
-    signature: &Checked,
+    signature: &CheckedSignature,
 ) -> Result<&'p Signer, NotCounted> {
     let (true, Some(signatory)) = (is_proved(signature), &signature.signatory) else {
         return Err((None, signature.note.state.phrase().to_owned()));
@@ -369,7 +369,10 @@ fn counts<'p>(
 
 /// Checks the type of the predicate. Without a list of types, our own counts, and so do signatures
 /// without a statement.
-fn check_predicate(requirement: &Requirement, signature: &Checked) -> Result<(), NotCounted> {
+fn check_predicate(
+    requirement: &Requirement,
+    signature: &CheckedSignature,
+) -> Result<(), NotCounted> {
     let kind = signature.predicate.as_deref();
     let named = &requirement.predicates;
     let is_accepted = if named.is_empty() {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::timestamp::parse_utc;
@@ -31,6 +32,15 @@ pub struct PolicyError {
     pub line: usize,
     /// What is wrong there.
     pub fault: String,
+}
+
+impl Diagnose for PolicyError {
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::unreadable(self, "POLICY")
+            .message(self.fault.clone())
+            .located(Location::Within(format!(":{}", self.line)))
+            .hint("docs/trust.md is the reference; `runseal trust init` writes one to start from")
+    }
 }
 
 impl PolicyError {

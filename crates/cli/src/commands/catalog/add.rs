@@ -9,7 +9,7 @@ use runseal_fs::survey::Tally;
 use runseal_store::catalog::add::{AddOptions, AddReport, Refused, add_paths};
 use runseal_store::catalog::{Catalog, Existing, check_tag};
 
-use super::place::{CatalogArgs, catalog_error};
+use super::place::CatalogArgs;
 use crate::error::CliError;
 use crate::places::files_for;
 use crate::progress::with_progress;
@@ -82,14 +82,14 @@ impl SourceArgs {
         };
         let tally = Tally::default();
         let report = with_progress(&tally, || add_paths(catalog, &self.paths, &options, &tally));
-        report.map_err(|error| catalog_error(&error))
+        report.map_err(CliError::from)
     }
 }
 
 /// Checks the tags given on the command line; duplicates collapse.
 pub fn parse_tags(tags: &[String]) -> Result<BTreeSet<String>, CliError> {
     for tag in tags {
-        check_tag(tag).map_err(|error| catalog_error(&error))?;
+        check_tag(tag)?;
     }
     Ok(tags.iter().cloned().collect())
 }

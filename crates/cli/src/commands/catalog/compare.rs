@@ -9,7 +9,7 @@ use runseal_report::terminal::{render_spark, render_table};
 use runseal_store::catalog::compare::{Comparison, compare};
 use runseal_store::catalog::{Scalar, entries_of, resolve};
 
-use super::place::{CatalogArgs, catalog_error};
+use super::place::CatalogArgs;
 use super::table::{csv_line, short_digest};
 use crate::error::CliError;
 use crate::output::{file_named, put_bytes};
@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let catalog = args.store.read()?;
     let mut digests = Vec::new();
     for name in &args.runs {
-        let named = resolve(&*catalog, name).map_err(|error| catalog_error(&error))?;
+        let named = resolve(&*catalog, name)?;
         for digest in named {
             if !digests.contains(&digest) {
                 digests.push(digest);
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             "name runs by digest, or by a tag that several have",
         ));
     }
-    let entries = entries_of(&*catalog, &digests).map_err(|error| catalog_error(&error))?;
+    let entries = entries_of(&*catalog, &digests)?;
     let comparison = compare(entries, args.all);
     if let Some(plot) = &args.plot {
         let svg = draw(&comparison)?;

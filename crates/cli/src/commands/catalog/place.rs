@@ -1,17 +1,14 @@
 //! Where the catalogue is, and its errors as the command line reports them.
 
-use std::error::Error as _;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::Path;
 
 use runseal_core::digest::Digest;
-use runseal_core::verify::Outcome;
 use runseal_store::catalog::sqlite::{SqliteCatalog, SqliteCatalogReader};
-use runseal_store::catalog::{Catalog, CatalogError, CatalogReader, Filter, FilterError, resolve};
+use runseal_store::catalog::{Catalog, CatalogReader, Filter, FilterError, resolve};
 
-use super::super::job::place::{Place, nearest, server_of_environment, store_error};
-use crate::error::CliError;
+use super::super::job::place::{Place, nearest, server_of_environment};
+use crate::error::{CliError, Named};
 
 /// The catalogue's file inside `.runseal`.
 const FILE: &str = "catalog.db";
@@ -50,7 +47,7 @@ impl CatalogArgs {
             Place::Server(address) => server::create(&address),
             Place::File(path) => SqliteCatalog::create(&path)
                 .map(|catalog| Box::new(catalog) as Box<dyn Catalog>)
-                .map_err(|error| file_error(&error, &path)),
+                .named(path.display()),
         }
     }
 
@@ -60,7 +57,7 @@ impl CatalogArgs {
             Place::Server(address) => server::open(&address),
             Place::File(path) => SqliteCatalog::open(&path)
                 .map(|catalog| Box::new(catalog) as Box<dyn Catalog>)
-                .map_err(|error| file_error(&error, &path)),
+                .named(path.display()),
         }
     }
 
@@ -70,55 +67,8 @@ impl CatalogArgs {
             Place::Server(address) => server::read(&address),
             Place::File(path) => SqliteCatalogReader::open(&path)
                 .map(|catalog| Box::new(catalog) as Box<dyn CatalogReader>)
-                .map_err(|error| file_error(&error, &path)),
+                .named(path.display()),
         }
-    }
-}
-
-/// An error of the catalogue in a file, which not every error names.
-fn file_error(error: &CatalogError, path: &Path) -> CliError {
-    let reported = catalog_error(error);
-    match error {
-        CatalogError::Sql(_) | CatalogError::Newer { .. } => {
-            reported.at(path.display().to_string())
-        }
-        _ => reported,
-    }
-}
-
-/// A catalogue's error as the command line reports it.
-pub fn catalog_error(error: &CatalogError) -> CliError {
-    if let CatalogError::Store(error) = error {
-        return store_error(error);
-    }
-    let message = match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    };
-    let reported = |outcome, code| CliError::new(outcome, code, message.clone());
-    match error {
-        CatalogError::Missing(_) => reported(Outcome::Unreadable, "CATALOG")
-            .hint("`runseal catalog add PATH` makes one; --store names one"),
-        CatalogError::Foreign(_) => reported(Outcome::Unreadable, "CATALOG")
-            .hint("--store names another file; nothing was changed in this one"),
-        CatalogError::Newer { .. } => reported(Outcome::Unreadable, "CATALOG")
-            .hint("use the program that wrote it, or a later one"),
-        CatalogError::Damaged(_) => reported(Outcome::Unreadable, "CATALOG")
-            .hint("remove it and `runseal catalog rebuild` it from the bundles; tags are lost"),
-        CatalogError::Unknown(_) => reported(Outcome::Unreadable, "NOT_FOUND").hint(
-            "name it by the first digits of its digest, four or more, or by a tag; \
-             `runseal catalog list` shows both",
-        ),
-        CatalogError::Ambiguous { .. } => {
-            reported(Outcome::Unreadable, "AMBIGUOUS").hint("give more digits of the digest")
-        }
-        CatalogError::BadTag(_) => reported(Outcome::Usage, "USAGE")
-            .hint("a tag has up to 100 characters on one line, and no blanks around it"),
-        CatalogError::Folder { .. }
-        | CatalogError::Write(_)
-        | CatalogError::Sql(_)
-        | CatalogError::Store(_)
-        | CatalogError::Thread(_) => reported(Outcome::Unreadable, "CATALOG"),
     }
 }
 
@@ -126,7 +76,7 @@ pub fn catalog_error(error: &CatalogError) -> CliError {
 pub fn resolve_all(catalog: &dyn CatalogReader, names: &[String]) -> Result<Vec<Digest>, CliError> {
     let mut digests = Vec::new();
     for name in names {
-        digests.extend(resolve(catalog, name).map_err(|error| catalog_error(&error))?);
+        digests.extend(resolve(catalog, name)?);
     }
     digests.sort();
     digests.dedup();
@@ -149,9 +99,7 @@ pub fn filter_error(text: &str, error: &FilterError) -> CliError {
         .collect();
     let mark = " ".repeat(column.saturating_sub(1));
     let hint = format!("docs/catalog.md says what a filter can be\n  {line}\n  {mark}^");
-    CliError::new(Outcome::Usage, "FILTER", error.to_string())
-        .at(format!("column {column}"))
-        .hint(hint)
+    CliError::from(error).hint(hint)
 }
 
 /// Catalogues on a server.
@@ -160,20 +108,20 @@ mod server {
     use runseal_postgres::PostgresCatalog;
     use runseal_store::catalog::{Catalog, CatalogReader};
 
-    use super::{CliError, catalog_error};
+    use super::CliError;
 
     pub fn create(address: &str) -> Result<Box<dyn Catalog>, CliError> {
-        let catalog = PostgresCatalog::create(address).map_err(|error| catalog_error(&error))?;
+        let catalog = PostgresCatalog::create(address)?;
         Ok(Box::new(catalog))
     }
 
     pub fn open(address: &str) -> Result<Box<dyn Catalog>, CliError> {
-        let catalog = PostgresCatalog::open(address).map_err(|error| catalog_error(&error))?;
+        let catalog = PostgresCatalog::open(address)?;
         Ok(Box::new(catalog))
     }
 
     pub fn read(address: &str) -> Result<Box<dyn CatalogReader>, CliError> {
-        let catalog = PostgresCatalog::open(address).map_err(|error| catalog_error(&error))?;
+        let catalog = PostgresCatalog::open(address)?;
         Ok(Box::new(catalog))
     }
 }

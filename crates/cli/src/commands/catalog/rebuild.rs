@@ -7,7 +7,7 @@ use runseal_core::verify::Outcome;
 use runseal_store::catalog::Existing;
 
 use super::add::{SourceArgs, print_report};
-use super::place::{CatalogArgs, catalog_error};
+use super::place::CatalogArgs;
 use crate::error::CliError;
 use crate::ui;
 
@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         ui::note("something could not be read, so nothing was forgotten");
     } else {
         let removed = catalog.retain(&report.seen);
-        printed.insert("removed", removed.map_err(|error| catalog_error(&error))?);
+        printed.insert("removed", removed?);
     }
     ui::print_json(&printed, Dialect::Jcs)?;
     Ok(outcome)

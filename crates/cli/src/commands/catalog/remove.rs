@@ -3,7 +3,7 @@
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 
-use super::place::{CatalogArgs, catalog_error, resolve_all};
+use super::place::{CatalogArgs, resolve_all};
 use crate::error::CliError;
 use crate::ui;
 
@@ -22,9 +22,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut catalog = args.store.open()?;
     let digests = resolve_all(catalog.as_reader(), &args.runs)?;
-    let removed = catalog
-        .remove(&digests)
-        .map_err(|error| catalog_error(&error))?;
+    let removed = catalog.remove(&digests)?;
     ui::print_json(&Value::object([("removed", removed)]), Dialect::Jcs)?;
     Ok(Outcome::Valid)
 }

@@ -6,7 +6,7 @@ use runseal_report::terminal::render_table;
 use runseal_store::catalog::{CatalogReader, Entry, entries_of, resolve};
 
 use super::export::{csv_entry, csv_headings};
-use super::place::{CatalogArgs, catalog_error};
+use super::place::CatalogArgs;
 use super::table::{EntryFormat, joined};
 use crate::error::CliError;
 use crate::ui;
@@ -52,8 +52,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 fn entries_named(catalog: &dyn CatalogReader, name: &str) -> Result<Vec<Entry>, CliError> {
-    let digests = resolve(catalog, name).map_err(|error| catalog_error(&error))?;
-    entries_of(catalog, &digests).map_err(|error| catalog_error(&error))
+    let digests = resolve(catalog, name)?;
+    entries_of(catalog, &digests).map_err(CliError::from)
 }
 
 /// Prints all runs as one table, with the columns of `catalog export`.

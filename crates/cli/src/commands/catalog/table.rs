@@ -5,8 +5,8 @@ use runseal_core::hidden::{answer_text, reveal};
 use runseal_report::terminal::render_table;
 use runseal_store::catalog::{CatalogReader, Entry, Query, ValueName};
 
-use super::place::{catalog_error, filter_error};
-use crate::error::CliError;
+use super::place::filter_error;
+use crate::error::{CliError, Named};
 use crate::ui;
 
 /// How many entries a table shows when no limit is given.
@@ -131,7 +131,7 @@ pub fn visit(
             false
         }
     });
-    visited.map_err(|error| catalog_error(&error))?;
+    visited?;
     failed.map_or(Ok(()), Err)
 }
 
@@ -232,7 +232,7 @@ fn is_formula(cell: &str) -> bool {
 
 /// JSON on one line.
 pub fn json_text(value: &Value) -> Result<String, CliError> {
-    answer_text(value, Dialect::Jcs).map_err(|error| CliError::no_form(&error, "standard output"))
+    answer_text(value, Dialect::Jcs).named("standard output")
 }
 
 #[cfg(test)]

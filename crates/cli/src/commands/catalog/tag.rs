@@ -4,7 +4,7 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 
 use super::add::parse_tags;
-use super::place::{CatalogArgs, catalog_error, resolve_all};
+use super::place::{CatalogArgs, resolve_all};
 use crate::error::CliError;
 use crate::ui;
 
@@ -32,9 +32,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let (add, remove) = (parse_tags(&args.add)?, parse_tags(&args.remove)?);
     let mut catalog = args.store.open()?;
     let digests = resolve_all(catalog.as_reader(), &args.runs)?;
-    let changed = catalog
-        .tag(&digests, &add, &remove)
-        .map_err(|error| catalog_error(&error))?;
+    let changed = catalog.tag(&digests, &add, &remove)?;
     ui::print_json(&Value::object([("changed", changed)]), Dialect::Jcs)?;
     Ok(Outcome::Valid)
 }

@@ -6,7 +6,6 @@ use runseal_core::verify::Outcome;
 use runseal_net::otel::export_spans;
 use runseal_net::recording::Recording;
 
-use super::super::proxy::net_error;
 use crate::error::CliError;
 use crate::inside::refuse_inside;
 use crate::output::put_json;
@@ -32,7 +31,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     } else {
         args.path.clone()
     };
-    let recording = Recording::load(&path).map_err(net_error)?;
+    let recording = Recording::load(&path)?;
     let spans = export_spans(&recording);
     if let Some(output) = &args.output {
         refuse_inside(output)?;

@@ -8,11 +8,10 @@ use runseal_fs::staging::StagingError;
 use runseal_fs::survey::LocalFiles;
 use runseal_runs::record::unpack::UnpackError;
 use runseal_runs::ro_crate::{CrateError, CrateWords, ExportableRun, Signer};
-use runseal_survey::signing::OuterFiles;
+use runseal_survey::signing::ArchiveSignatures;
 
 use crate::error::CliError;
 use crate::inside::refuse_inside;
-use crate::loaded::load_error;
 use crate::signing::TrustArgs;
 use crate::{ui, verdict};
 
@@ -48,7 +47,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let trust = args.trust.open()?;
     let fail = |error| crate_error(error, &args.bundle, &args.output);
     let run = ExportableRun::open(&args.bundle).map_err(fail)?;
-    let asked = (trust.question(), &OuterFiles::default());
+    let asked = (trust.question(), &ArchiveSignatures::default());
     let judged = run.judged();
     let (authenticity, _) = judged.judge_trust(&LocalFiles, &args.bundle, asked);
     check_trusted(&authenticity, &args.bundle)?;
@@ -114,7 +113,7 @@ fn crate_error(error: CrateError, bundle: &Path, target: &Path) -> CliError {
     let (message, shown) = (error.to_string(), bundle.display().to_string());
     let refuse = |code: &'static str| CliError::new(Outcome::Unreadable, code, message).at(&shown);
     match error {
-        CrateError::Load(error) => load_error(error, &shown),
+        CrateError::Load(error) => CliError::within(error, &shown),
         CrateError::Unpack(UnpackError::Read(error)) | CrateError::Source(error) => error.into(),
         CrateError::Staging(StagingError::Write(error)) => error.into(),
         CrateError::Staging(StagingError::Exists(_)) => {

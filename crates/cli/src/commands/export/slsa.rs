@@ -8,9 +8,8 @@ use runseal_fs::signing::read_signable;
 use runseal_trust::predicate::{SLSA_PROVENANCE, slsa_provenance};
 use runseal_trust::statement::Statement;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::inside::refuse_inside;
-use crate::loaded::load_error;
 use crate::output::put_bytes;
 
 /// Write a run bundle's SLSA provenance: an in-toto statement, not signed.
@@ -39,8 +38,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if let Some(output) = &args.output {
         refuse_inside(output)?;
     }
-    let signable =
-        read_signable(&args.bundle, Level::Integrity).map_err(|error| load_error(error, &shown))?;
+    let signable = read_signable(&args.bundle, Level::Integrity).named(&shown)?;
     if signable.format != Format::RunBundle {
         return Err(refuse("UNKNOWN_FORMAT", "it is not a run bundle")
             .hint("SLSA provenance is for run bundles: folders with RUN_META.json"));

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use runseal_core::canon::{CanonError, Dialect};
+use runseal_core::canon::Dialect;
+use runseal_core::diagnosis::Diagnose;
 use runseal_core::verify::Outcome;
-use runseal_fs::staging::StagingError;
 use runseal_store::job::build::{BuildError, build_redactable};
 use runseal_store::store::{JobId, JobRunId};
 
-use super::place::{StoreArgs, store_error};
+use super::place::StoreArgs;
 use super::verify::summary_json;
-use crate::commands::redact::{RedactableArgs, redact_error};
+use crate::commands::redact::RedactableArgs;
 use crate::error::CliError;
 use crate::ui;
 
@@ -57,46 +57,21 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 fn build_error(error: BuildError) -> CliError {
-    let error = match error {
-        BuildError::Commitment(error) => return redact_error(error, "the job"),
-        other => other,
-    };
-    match &error {
-        BuildError::Commitment(error) => CliError::internal(error.to_string()),
-        BuildError::Incomplete(reasons) => {
-            reasons_error("INCOMPLETE", reasons).hint("`runseal job work` executes what is pending")
-        }
-        BuildError::Unbundled(reasons) => reasons_error("UNBUNDLED", reasons)
-            .hint("index again, post a plan that can be read, and work it"),
-        BuildError::Canon(CanonError::Sink(error)) => {
-            CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
-                .hint("nothing was left behind; check the folder, its rights and its space")
-        }
-        BuildError::Canon(error) => CliError::new(Outcome::Invalid, "UNBUNDLED", error.to_string()),
-        BuildError::Staging(StagingError::Exists(_)) => {
-            CliError::new(Outcome::Unreadable, "TAKEN", error.to_string())
-                .hint("name a folder that does not exist yet")
-        }
-        BuildError::Staging(StagingError::Write(error)) => {
-            let message = format!("{error}: {}", error.source);
-            CliError::new(Outcome::Unreadable, "WRITE", message)
-                .hint("nothing was left behind; check the folder, its rights and its space")
-        }
-        BuildError::Corrupt(_) => CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
-            .hint("nothing was left behind; check the disk"),
-        BuildError::Source(error) => CliError::from(error),
-        BuildError::Store(error) => store_error(error),
+    if let BuildError::Incomplete(reasons) | BuildError::Unbundled(reasons) = &error {
+        return reasons_error(&error, reasons);
     }
+    CliError::within(error, "the job")
 }
 
 /// Prints every reason but the last, which becomes the command's error.
-fn reasons_error(code: &'static str, reasons: &[String]) -> CliError {
+fn reasons_error(error: &BuildError, reasons: &[String]) -> CliError {
+    let diagnosis = error.diagnosis();
     let (last, before) = match reasons.split_last() {
         Some((last, before)) => (last.as_str(), before),
         None => ("the job cannot be bundled", reasons),
     };
     for reason in before {
-        ui::tell_line(&format!("{code}: {reason}"));
+        ui::tell_line(&format!("{}: {reason}", diagnosis.code));
     }
-    CliError::new(Outcome::Invalid, code, last)
+    CliError::from(error).message(last)
 }

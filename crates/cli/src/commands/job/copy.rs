@@ -6,7 +6,7 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 use runseal_store::store::copy_store;
 
-use super::place::{StoreArgs, store_error};
+use super::place::StoreArgs;
 use crate::error::CliError;
 use crate::ui;
 
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let from = StoreArgs::at(args.from.clone()).read()?;
     let (mut to, _) = StoreArgs::at(args.to.clone()).create()?;
-    let copied = copy_store(&*from, &mut *to).map_err(|error| store_error(&error))?;
+    let copied = copy_store(&*from, &mut *to)?;
     let rows = copied.iter().map(|(table, rows)| (*table, *rows));
     let printed = Value::object([("copied", Value::object(rows))]);
     ui::print_json(&printed, Dialect::Kernel)?;

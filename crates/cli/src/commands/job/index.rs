@@ -1,13 +1,12 @@
 //! `runseal job index`: sections of text files.
 
-use std::error::Error as _;
 use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_store::job::index::{IndexError, index_paths};
+use runseal_store::job::index::index_paths;
 
-use super::place::{StoreArgs, store_error};
+use super::place::StoreArgs;
 use crate::error::CliError;
 use crate::ui;
 
@@ -33,8 +32,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut store = args.store.open()?;
     let root = args.store.root(args.root.as_deref());
-    let summary =
-        index_paths(&mut *store, &root, &args.paths).map_err(|error| index_error(&error))?;
+    let summary = index_paths(&mut *store, &root, &args.paths)?;
     for (path, reason) in &summary.skipped {
         ui::tell_line(&format!("skipped {path}: {reason}"));
     }
@@ -46,22 +44,4 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     printed.insert("index_hash", summary.index_hash.to_string().as_str());
     ui::print_json(&printed, Dialect::Kernel)?;
     Ok(Outcome::Valid)
-}
-
-fn index_error(error: &IndexError) -> CliError {
-    match error {
-        IndexError::Store(error) => store_error(error),
-        IndexError::Root(error) => CliError::from(error),
-        IndexError::Outside { .. } => {
-            CliError::new(Outcome::Unreadable, "OUTSIDE", error.to_string())
-                .hint("name the folder above both with --root")
-        }
-        IndexError::Path { .. } | IndexError::Walk(_) => {
-            let message = match error.source() {
-                Some(source) => format!("{error}: {source}"),
-                None => error.to_string(),
-            };
-            CliError::new(Outcome::Unreadable, "NOT_FOUND", message).hint("check the name")
-        }
-    }
 }

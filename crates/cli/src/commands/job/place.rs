@@ -1,6 +1,5 @@
 //! Where the store and the sources are.
 
-use std::error::Error as _;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::Metadata;
@@ -10,9 +9,9 @@ use std::sync::Once;
 
 use runseal_core::verify::Outcome;
 use runseal_store::store::sqlite::{SqliteReader, SqliteStore};
-use runseal_store::store::{ServerFault, Store, StoreError, StoreReader};
+use runseal_store::store::{Store, StoreReader};
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::ui;
 
 /// The folder of a project's store.
@@ -178,8 +177,7 @@ impl StoreArgs {
         match place {
             Place::Server(address) => server::create(&address),
             Place::File(path) => {
-                let store =
-                    SqliteStore::create(&path).map_err(|error| file_error(&error, &path))?;
+                let store = SqliteStore::create(&path).named(path.display())?;
                 Ok((Box::new(store), path.display().to_string()))
             }
         }
@@ -190,7 +188,7 @@ impl StoreArgs {
         match self.place()? {
             Place::Server(address) => server::open(&address),
             Place::File(path) => {
-                let store = SqliteStore::open(&path).map_err(|error| file_error(&error, &path))?;
+                let store = SqliteStore::open(&path).named(path.display())?;
                 Ok(Box::new(store))
             }
         }
@@ -201,7 +199,7 @@ impl StoreArgs {
         match self.place()? {
             Place::Server(address) => server::read(&address),
             Place::File(path) => {
-                let store = SqliteReader::open(&path).map_err(|error| file_error(&error, &path))?;
+                let store = SqliteReader::open(&path).named(path.display())?;
                 Ok(Box::new(store))
             }
         }
@@ -229,80 +227,27 @@ impl StoreArgs {
     }
 }
 
-/// An error of the store in a file, which not every error names.
-fn file_error(error: &StoreError, path: &Path) -> CliError {
-    let reported = store_error(error);
-    match error {
-        StoreError::Sql(_) | StoreError::Newer { .. } => reported.at(path.display().to_string()),
-        _ => reported,
-    }
-}
-
-/// A store's error as the command line reports it.
-pub fn store_error(error: &StoreError) -> CliError {
-    let message = match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    };
-    let reported = CliError::new(Outcome::Unreadable, "STORE", message);
-    match error {
-        StoreError::Missing(_) => {
-            reported.hint("`runseal job init` makes a store; --store names one")
-        }
-        StoreError::NoStore(_) => {
-            reported.hint("`runseal job init` makes a store in it; --store names another")
-        }
-        StoreError::Server { fault, .. } => match server_hint(*fault) {
-            Some(hint) => reported.hint(hint),
-            None => reported,
-        },
-        StoreError::NotEmpty(_) => reported.hint("copy into a store that was just made"),
-        StoreError::Newer { .. } => reported.hint("use the program that wrote it, or a later one"),
-        _ => reported,
-    }
-}
-
-fn server_hint(fault: ServerFault) -> Option<&'static str> {
-    match fault {
-        ServerFault::Unreachable => Some("check host and port, and that the server runs"),
-        ServerFault::Denied => Some(
-            "check the name and the password; RUNSEAL_STORE or PGPASSWORD keep it off the command line",
-        ),
-        ServerFault::Forbidden => Some(
-            "ask its owner for the right: to make the tables, GRANT CREATE ON SCHEMA; to use them, GRANT SELECT, INSERT, UPDATE",
-        ),
-        ServerFault::Insecure => Some(
-            "check sslmode, sslrootcert and the server's certificate; docs/stores.md says more",
-        ),
-        ServerFault::Full => {
-            Some("make room on the server, then run it again; nothing was recorded by half")
-        }
-        ServerFault::Busy => Some("try again; nothing of this was recorded"),
-        ServerFault::Failed => None,
-    }
-}
-
 /// Stores on a server.
 #[cfg(feature = "postgres")]
 mod server {
     use runseal_postgres::PostgresStore;
     use runseal_store::store::{Store, StoreReader};
 
-    use super::{CliError, store_error};
+    use super::CliError;
 
     pub fn create(address: &str) -> Result<(Box<dyn Store>, String), CliError> {
-        let store = PostgresStore::create(address).map_err(|error| store_error(&error))?;
+        let store = PostgresStore::create(address)?;
         let shown = store.place().to_owned();
         Ok((Box::new(store), shown))
     }
 
     pub fn open(address: &str) -> Result<Box<dyn Store>, CliError> {
-        let store = PostgresStore::open(address).map_err(|error| store_error(&error))?;
+        let store = PostgresStore::open(address)?;
         Ok(Box::new(store))
     }
 
     pub fn read(address: &str) -> Result<Box<dyn StoreReader>, CliError> {
-        let store = PostgresStore::read(address).map_err(|error| store_error(&error))?;
+        let store = PostgresStore::read(address)?;
         Ok(Box::new(store))
     }
 }

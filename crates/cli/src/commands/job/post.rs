@@ -7,10 +7,9 @@ use runseal_core::formats::job_bundle::plan::{Plan, PlanFault};
 use runseal_core::verify::Outcome;
 use runseal_fs::input::Input;
 use runseal_store::job::post::{PostError, post_plan};
-use runseal_store::store::StoreError;
 
-use super::place::{StoreArgs, store_error};
-use crate::error::CliError;
+use super::place::StoreArgs;
+use crate::error::{CliError, Named};
 use crate::ui;
 
 /// Post a plan of reads; the same run and idempotency key always give the same job.
@@ -30,7 +29,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let bytes = input.read(options.limits.max_bytes)?;
     // A text that is not JSON is an invalid plan, just like one with a wrong field.
     let document = parse_document(&bytes, &options).map_err(|error| {
-        let mut refused = CliError::json(&error, &input.shown());
+        let mut refused = CliError::within(error, input.shown());
         refused.outcome = Outcome::Invalid;
         refused
     })?;
@@ -41,19 +40,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     })?;
     drop(document);
     drop(bytes);
-    let document = parse_document(canonical.as_bytes(), &options)
-        .map_err(|error| CliError::json(&error, &input.shown()))?;
+    let document = parse_document(canonical.as_bytes(), &options).named(input.shown())?;
     let plan = Plan::parse(document.root()).map_err(|faults| invalid(&faults, &input.shown()))?;
     let mut store = args.store.open()?;
     let posted = post_plan(&mut *store, &plan).map_err(|error| match error {
         PostError::Faults(faults) => invalid(&faults, &input.shown()),
-        PostError::NoForm(error) => {
-            CliError::new(Outcome::Invalid, "PLAN", error.to_string()).at(input.shown())
-        }
-        PostError::Store(error @ StoreError::StepTaken { .. }) => {
-            CliError::new(Outcome::Invalid, "PLAN", error.to_string()).at(input.shown())
-        }
-        PostError::Store(error) => store_error(&error),
+        other => CliError::within(other, input.shown()),
     })?;
     if posted.differs {
         ui::tell(

@@ -12,7 +12,7 @@ use runseal_store::job::verify::verify_job_bundle_then;
 
 use super::verify::{JobsArgs, print_verification};
 use crate::commands::receipt::signer::SignerArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::inside::refuse_inside;
 use crate::output::file_named;
 use crate::places::{bring_here, check_outside_archive};
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let Some(receipt) = receipt else {
         return print_verification(&found, &shown);
     };
-    let bytes = receipt.map_err(|error| CliError::no_form(&error, &shown))?;
+    let bytes = receipt.named(shown)?;
     if let Some(path) = file_named(args.receipt.as_deref()) {
         refuse_inside(path)?;
         write_bytes(path, &bytes)?;
@@ -86,8 +86,7 @@ fn read_previous(path: &std::path::Path) -> Result<Previous, CliError> {
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::default();
     let bytes = input.read(options.limits.max_bytes)?;
-    let document =
-        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    let document = parse_document(&bytes, &options).named(input.shown())?;
     Previous::parse(document.root()).map_err(|error| {
         CliError::new(Outcome::Unreadable, "PREVIOUS", error.to_string())
             .at(input.shown())

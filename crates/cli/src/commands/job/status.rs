@@ -4,7 +4,7 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
 use runseal_store::store::{FailedStep, JobId, JobRunId, JobStatus};
 
-use super::place::{StoreArgs, store_error};
+use super::place::StoreArgs;
 use crate::error::CliError;
 use crate::ui;
 
@@ -23,9 +23,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let store = args.store.read()?;
-    let jobs = store
-        .job_status(args.run_id.as_ref(), args.job_id.as_ref())
-        .map_err(|error| store_error(&error))?;
+    let jobs = store.job_status(args.run_id.as_ref(), args.job_id.as_ref())?;
     if let (Some(run_id), true) = (&args.run_id, jobs.is_empty()) {
         let message = match &args.job_id {
             Some(job_id) => format!("run `{run_id}` has no job `{job_id}`"),

@@ -3,10 +3,10 @@
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::formats::job_bundle::slice::parse_slice;
 use runseal_core::verify::Outcome;
-use runseal_store::job::lookup::{LookupError, find_section};
+use runseal_store::job::lookup::find_section;
 use runseal_store::store::{SectionRecord, StoreReader, SymbolRecord};
 
-use super::place::{StoreArgs, store_error};
+use super::place::StoreArgs;
 use crate::error::CliError;
 use crate::ui;
 
@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         SymbolCommand::Add(args) => add(args),
         SymbolCommand::List(args) => {
             let store = args.store.read()?;
-            let symbols = store.symbols().map_err(|error| store_error(&error))?;
+            let symbols = store.symbols()?;
             let shown = symbols.iter().map(|symbol| show(&*store, symbol));
             let shown = shown.collect::<Result<Vec<_>, _>>()?;
             let printed = Value::object([("symbols", Value::Array(shown))]);
@@ -88,10 +88,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         SymbolCommand::Remove(args) => {
             let mut store = args.store.open()?;
-            if !store
-                .remove_symbol(&args.name)
-                .map_err(|error| store_error(&error))?
-            {
+            if !store.remove_symbol(&args.name)? {
                 return Err(unknown(&args.name));
             }
             let printed = Value::object([("removed", args.name.as_str())]);
@@ -100,9 +97,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         SymbolCommand::Show(args) => {
             let store = args.store.read()?;
-            let symbol = store
-                .symbol(&args.name)
-                .map_err(|error| store_error(&error))?;
+            let symbol = store.symbol(&args.name)?;
             let symbol = symbol.ok_or_else(|| unknown(&args.name))?;
             ui::print_json(&show(&*store, &symbol)?, Dialect::Kernel)?;
             Ok(Outcome::Valid)
@@ -133,19 +128,13 @@ fn add(args: &AddArgs) -> Result<Outcome, CliError> {
             .hint("slices are lines[a:b], chars[a:b], head(n) and tail(n)"));
     }
     let mut store = args.store.open()?;
-    let section = find_section(store.as_reader(), &args.section).map_err(|error| match error {
-        LookupError::Store(error) => store_error(&error),
-        other => CliError::new(Outcome::Invalid, "UNKNOWN_SECTION", other.to_string())
-            .hint("`runseal job index PATH` makes sections of files"),
-    })?;
+    let section = find_section(store.as_reader(), &args.section)?;
     let symbol = SymbolRecord {
         symbol_id: args.name.clone(),
         section_id: section.section_id,
         default_slice: args.slice.clone(),
     };
-    store
-        .put_symbol(&symbol)
-        .map_err(|error| store_error(&error))?;
+    store.put_symbol(&symbol)?;
     ui::print_json(&show(store.as_reader(), &symbol)?, Dialect::Kernel)?;
     Ok(Outcome::Valid)
 }
@@ -161,9 +150,7 @@ fn unknown(name: &str) -> CliError {
 
 /// A symbol and the section that it names.
 fn show(store: &dyn StoreReader, symbol: &SymbolRecord) -> Result<Value, CliError> {
-    let section: Option<SectionRecord> = store
-        .section(&symbol.section_id)
-        .map_err(|error| store_error(&error))?;
+    let section: Option<SectionRecord> = store.section(&symbol.section_id)?;
     let mut shown = Value::object([
         ("symbol_id", symbol.symbol_id.as_str()),
         ("section_id", symbol.section_id.as_str()),

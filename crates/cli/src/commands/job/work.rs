@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_store::job::worker::{WorkError, WorkOptions, run_workers};
+use runseal_store::job::worker::{WorkOptions, run_workers};
 use runseal_store::store::JobRunId;
 
-use super::place::{StoreArgs, store_error};
+use super::place::StoreArgs;
 use crate::error::CliError;
 use crate::ui;
 
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         worker_id: args.worker_id.clone(),
     };
     let root = args.store.root(args.root.as_deref());
-    let summary = run_workers(args.store.open()?, &root, &options).map_err(work_error)?;
+    let summary = run_workers(args.store.open()?, &root, &options)?;
     let committed = summary.succeeded + summary.failed;
     let printed = Value::object([("committed", committed), ("failed", summary.failed)]);
     ui::print_json(&printed, Dialect::Kernel)?;
@@ -66,13 +66,4 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         summary.failed
     ));
     Ok(Outcome::Invalid)
-}
-
-/// An error of workers as the command line reports it.
-pub fn work_error(error: WorkError) -> CliError {
-    match error {
-        WorkError::Store(error) => store_error(&error),
-        WorkError::Source(error) => CliError::from(error),
-        WorkError::Lost => CliError::new(Outcome::Internal, "WORKER", "a worker ended early"),
-    }
 }

@@ -10,7 +10,7 @@ use runseal_kernel::find::Origin;
 use runseal_kernel::{Intent, parse_intent};
 
 use super::list::parse_list;
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 
 /// An intent, and where its texts are in the file.
 pub(super) struct Source {
@@ -62,8 +62,7 @@ pub(super) fn read_source(path: &Path) -> Result<Source, CliError> {
     let begin = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let first = begin.iter().find(|byte| !byte.is_ascii_whitespace());
     if first == Some(&b'{') {
-        let document =
-            parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &shown))?;
+        let document = parse_document(&bytes, &options).named(&shown)?;
         let intent = parse_intent(&document).map_err(|refusal| {
             CliError::new(Outcome::Malformed, refusal.code(), refusal.message()).at(shown.clone())
         })?;

@@ -9,7 +9,7 @@ use runseal_trust::log::{SignedNote, sign_checkpoint};
 use super::{LogPlace, read_note};
 use crate::error::CliError;
 use crate::output::put_bytes;
-use crate::signing::{KeyArgs, OpenKey, sign_error};
+use crate::signing::{KeyArgs, OpenKey};
 
 /// Sign the log's state, take in cosignatures of witnesses, print the newest checkpoint.
 ///
@@ -43,8 +43,7 @@ pub(super) fn sign_state(
 ) -> Result<SignedNote, CliError> {
     let fail = |error| log.error(&error);
     let state = appender.log().state();
-    let mut note = sign_checkpoint(&state.to_text(), &state.origin, key.signer())
-        .map_err(|error| sign_error(&error))?;
+    let mut note = sign_checkpoint(&state.to_text(), &state.origin, key.signer())?;
     if let Some(last) = appender.log().signed_checkpoint().map_err(fail)?
         && last.text == note.text
     {

@@ -8,10 +8,10 @@ use runseal_fs::input::read_file;
 use runseal_store::log::read_log_policy;
 use runseal_trust::log::{Checkpoint, ConsistencyProof, KeyKind, NoteKey, sign_cosignature};
 
-use super::{question_error, read_note};
+use super::read_note;
 use crate::clock;
-use crate::error::CliError;
-use crate::signing::{KeyArgs, before_1970, sign_error, trust_time};
+use crate::error::{CliError, Named};
+use crate::signing::{KeyArgs, before_1970, trust_time};
 use crate::ui;
 
 /// Cosign a checkpoint as a witness, if it only adds to the one that was seen last.
@@ -80,7 +80,7 @@ fn check_last(args: &Args, new: &Checkpoint) -> Result<(), CliError> {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut note = read_note(&args.checkpoint)?;
     let policy = read_log_policy(None, Some(&args.log_key))
-        .map_err(|error| question_error(&error, &args.checkpoint))?
+        .named(args.checkpoint.display())?
         .unwrap_or_default();
     let place = args.checkpoint.display().to_string();
     let seen = policy.accept(&note).map_err(|error| {
@@ -95,8 +95,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         None => trust_time(None)? / 1000,
     };
     let time = u64::try_from(time).map_err(|_| before_1970())?;
-    let signature = sign_cosignature(&note.text, &args.name, time, key.signer())
-        .map_err(|error| sign_error(&error))?;
+    let signature = sign_cosignature(&note.text, &args.name, time, key.signer())?;
     // Write this before printing: a witness that forgets what it cosigned could be made to cosign a
     // fork.
     write_bytes(&args.last, note.to_text().as_bytes())?;

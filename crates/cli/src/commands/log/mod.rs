@@ -16,19 +16,16 @@ use runseal_core::formats::ledger::{LedgerView, line_hash, parse_lines, verify_l
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Level, Outcome, Surface};
 use runseal_fs::input::read_file;
-use runseal_store::log::{LogError, LogQuestionError};
 use runseal_survey::signing::{Signable, read_beside, read_signable};
 use runseal_trust::budget::Budget;
-use runseal_trust::check::{About, FoundSignature, Known, find_statements};
+use runseal_trust::check::{FoundSignature, KnownSigners, SignatureChecker};
 use runseal_trust::log::{LogEntry, SignedNote};
 
 pub use place::LogPlace;
 pub use verify::PolicyArgs;
 
 use super::commands;
-use super::job::place::store_error;
-use crate::error::CliError;
-use crate::loaded::load_error;
+use crate::error::{CliError, Named};
 use crate::places::files_for;
 
 /// Keep an append-only log that shows when something is missing.
@@ -61,51 +58,6 @@ impl Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     args.command.run()
-}
-
-/// A log's error as the command line reports it.
-pub fn log_error(error: &LogError, path: &Path) -> CliError {
-    let (code, hint) = match error {
-        LogError::Source(error) => return CliError::from(error),
-        LogError::Write(_) | LogError::Staging(_) => ("WRITE", "nothing was appended"),
-        LogError::File { .. } => ("LOG", "check the disk and the rights"),
-        LogError::NoLog(_) => ("LOG", "`runseal log init LOG --origin NAME` makes one"),
-        LogError::Cut { .. } | LogError::Damaged(_) => (
-            "LOG_CUT",
-            "bring it back from a copy; `runseal log audit` compares with kept checkpoints",
-        ),
-        LogError::Busy => ("LOG_BUSY", "one process appends at a time; try again"),
-        LogError::Entry => ("LOG", "nothing was appended"),
-        LogError::Beyond { .. } => ("LOG", "entries count from 0"),
-        LogError::Forked(_) => (
-            "LOG_FORKED",
-            "nothing was signed; `runseal log audit` says what is wrong",
-        ),
-        LogError::Name => ("USAGE", "a name is like example.com/runs"),
-        LogError::Store(error) => return store_error(error).at(path.display().to_string()),
-        LogError::Several(_) => ("LOG", "name one: postgres://USER@HOST/DATABASE#NAME"),
-        LogError::Exists => ("EXISTS", "a log is made once; `log append` appends to it"),
-    };
-    let message = match std::error::Error::source(error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    };
-    CliError::new(Outcome::Unreadable, code, message)
-        .at(path.display().to_string())
-        .hint(hint)
-}
-
-/// Why a log or proof could not be queried, as the command line reports it.
-pub fn question_error(error: &LogQuestionError, path: &Path) -> CliError {
-    match error {
-        LogQuestionError::Source(error) => CliError::from(error),
-        LogQuestionError::Log(error) => log_error(error, path),
-        LogQuestionError::Malformed(fault) => {
-            CliError::new(Outcome::Unreadable, "LOG", fault.clone())
-                .at(path.display().to_string())
-                .hint("docs/log.md says what logs, proofs and policies look like")
-        }
-    }
 }
 
 /// Reads the checkpoint in a file.
@@ -165,7 +117,7 @@ pub fn append_target(
 /// The unit at `path`, as statements and entries name it.
 fn signable_at(path: &Path) -> Result<Signable, CliError> {
     let signable = read_signable(files_for([path]), path, Level::Integrity);
-    signable.map_err(|error| load_error(error, &path.display().to_string()))
+    signable.named(path.display())
 }
 
 /// The entries that can be of what is at `path`: of statements signed about it, and of its digests,
@@ -216,12 +168,9 @@ fn entries_beside(
             return Err(refused(fault, &one.place));
         }
     }
-    let about = About {
-        target: &signable.target,
-        facts: &signable.facts,
-    };
-    let mut budget = Budget::of_unit();
-    let statements = find_statements(&found, about, &Known::default(), &mut budget).into_iter();
+    let (known, mut budget) = (KnownSigners::default(), Budget::of_unit());
+    let mut checker = SignatureChecker::new(&found, &known, &mut budget);
+    let statements = checker.find_statements(signable.about()).into_iter();
     let entries = statements.map(|one| match (one.fault, one.names_more) {
         (Some(fault), _) => Err(refused(fault, one.place)),
         // An entry is about one run: the others could be kept back, and nothing would be missing.

@@ -3,16 +3,15 @@
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use runseal_store::log::{Appender, FolderAppender, FolderLog, Log, LogError, OpenLog};
 use runseal_trust::log::LogPolicy;
 
-use super::{log_error, question_error};
 use crate::commands::job::place::is_server;
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 
 /// How long to wait while another process appends to a log, and how often to look again. Otherwise runs
 /// that are sealed at the same moment would not be logged.
@@ -119,16 +118,14 @@ impl LogPlace {
     /// Opens the log, or a proof file instead of it, to ask whether it has an entry.
     pub fn open_to_ask(&self, policy: Option<LogPolicy>) -> Result<OpenLog, CliError> {
         match self {
-            Self::Folder(path) => {
-                OpenLog::open(path, policy).map_err(|error| question_error(&error, path))
-            }
+            Self::Folder(path) => OpenLog::open(path, policy).named(path.display()),
             Self::Server(_) => Ok(OpenLog::of_log(self.open()?, self.to_string(), policy)),
         }
     }
 
     /// An error of this log as the command line reports it.
     pub fn error(&self, error: &LogError) -> CliError {
-        log_error(error, Path::new(&self.to_string()))
+        CliError::within(error, self)
     }
 }
 

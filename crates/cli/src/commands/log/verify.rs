@@ -11,8 +11,8 @@ use runseal_trust::log::{
     Checkpoint, ConsistencyProof, InclusionProof, LogPolicy, ProofError, SignedNote,
 };
 
-use super::{entries_for, question_error, read_note};
-use crate::error::CliError;
+use super::{entries_for, read_note};
+use crate::error::{CliError, Named};
 use crate::signing::trust_time;
 use crate::ui;
 
@@ -61,8 +61,7 @@ impl PolicyArgs {
     /// Reads the policy, if one was given.
     pub fn open(&self) -> Result<Option<LogPolicy>, CliError> {
         let place = self.log_policy.as_deref().unwrap_or(Path::new("--log-key"));
-        read_log_policy(self.log_policy.as_deref(), self.log_key.as_deref())
-            .map_err(|error| question_error(&error, place))
+        read_log_policy(self.log_policy.as_deref(), self.log_key.as_deref()).named(place.display())
     }
 }
 

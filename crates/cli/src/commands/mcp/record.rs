@@ -9,7 +9,7 @@ use runseal_net::proxy::{Keys, Mode, Proxy, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
 
 use super::super::proxy::{
-    RedactArgs, attend, listen, net_error, secrets_of_environment, tell_finished, tell_refused,
+    RedactArgs, attend, listen, secrets_of_environment, tell_finished, tell_refused,
 };
 use crate::error::CliError;
 
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             rules: args.redact.rules()?,
             secrets: secrets_of_environment(),
         };
-        tell_finished(&record(&options).map_err(net_error)?);
+        tell_finished(&record(&options)?);
         return Ok(Outcome::Valid);
     };
     let options = ProxyOptions {
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         adapter: Adapter::McpHttp,
         recording: args.recording.clone(),
         output: None,
-        upstream: Some(Upstream::parse(upstream).map_err(net_error)?),
+        upstream: Some(Upstream::parse(upstream)?),
         volatile: args.redact.volatile()?,
         rules: args.redact.rules()?,
         secrets: secrets_of_environment(),
@@ -78,9 +78,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let address = args.listen.as_deref().unwrap_or("127.0.0.1:0");
     // Listen before anything is written: if the address is not available, nothing is left behind.
     let listener = listen(address)?;
-    let proxy = Proxy::start(options).map_err(net_error)?;
+    let proxy = Proxy::start(options)?;
     attend(&proxy, listener, address)?;
-    let outcome = proxy.finish().map_err(net_error)?;
+    let outcome = proxy.finish()?;
     tell_refused(outcome.refused);
     if let Some(finished) = &outcome.finished {
         tell_finished(finished);

@@ -7,7 +7,7 @@ use runseal_net::mcp::{ReplayOptions, replay};
 use runseal_net::proxy::{Keys, Mode, OnMiss, ProxyOptions};
 use runseal_net::recording::Adapter;
 
-use super::super::proxy::{self, RedactArgs, net_error, secrets_of_environment, tell_replayed};
+use super::super::proxy::{self, RedactArgs, secrets_of_environment, tell_replayed};
 use crate::error::CliError;
 
 /// Serve a recorded MCP session, without the server.
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             secrets,
         };
         let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
-        let replayed = replay(&options, &mut input, &mut output).map_err(net_error)?;
+        let replayed = replay(&options, &mut input, &mut output)?;
         return Ok(tell_replayed(
             replayed.replayed,
             replayed.unused,

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
 
-use super::options::net_error;
 use crate::error::CliError;
 
 /// Finish a recording whose recorder was killed.
@@ -21,7 +20,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    match runseal_net::proxy::recover(&args.recording).map_err(net_error)? {
+    match runseal_net::proxy::recover(&args.recording)? {
         Some(finished) => {
             super::tell_finished(&finished);
             Ok(Outcome::Valid)

@@ -11,8 +11,8 @@ use super::commands;
 use crate::error::CliError;
 
 pub(super) use options::{
-    RedactArgs, attend, describe_redacted, listen, net_error, secrets_of_environment,
-    tell_finished, tell_refused,
+    RedactArgs, attend, describe_redacted, listen, secrets_of_environment, tell_finished,
+    tell_refused,
 };
 pub(super) use replay::{serve_recording, tell_replayed};
 

@@ -89,7 +89,7 @@ pub struct OpenArgs {
 /// Opens the listener.
 pub fn listen(address: &str) -> Result<TcpListener, CliError> {
     TcpListener::bind(address).map_err(|source| {
-        net_error(NetError::Listen {
+        CliError::from(NetError::Listen {
             address: address.to_owned(),
             source,
         })
@@ -100,33 +100,12 @@ pub fn listen(address: &str) -> Result<TcpListener, CliError> {
 /// gave.
 pub fn attend(proxy: &Proxy, listener: TcpListener, chosen: &str) -> Result<(), CliError> {
     // Watch for the end before the address is printed: whoever reads it may end the proxy at once.
-    let end = EndOfWork::listen(proxy.handle()).map_err(net_error)?;
+    let end = EndOfWork::listen(proxy.handle())?;
     let name = chosen.rsplit_once(':').map(|(name, _)| name);
-    let address = proxy.listen(listener, name).map_err(net_error)?;
+    let address = proxy.listen(listener, name)?;
     ui::print_line(&format!("{{\"listening\":\"http://{address}\"}}"))?;
     end.wait(proxy.handle());
     Ok(())
-}
-
-/// A network error as the command line reports it.
-pub fn net_error(error: NetError) -> CliError {
-    let outcome = match &error {
-        NetError::Upstream { .. } | NetError::Fork { .. } => Outcome::Usage,
-        NetError::System(_) => Outcome::Internal,
-        NetError::Recording { .. } => Outcome::Malformed,
-        NetError::Listen { .. }
-        | NetError::Read { .. }
-        | NetError::Write { .. }
-        | NetError::Exists { .. }
-        | NetError::Live { .. }
-        | NetError::Server { .. } => Outcome::Unreadable,
-        NetError::Secret { .. } => Outcome::Invalid,
-    };
-    let failure = CliError::new(outcome, error.code(), error.to_string()).hint(error.hint());
-    match error.path() {
-        Some(path) => failure.at(path.display().to_string()),
-        None => failure,
-    }
 }
 
 /// The number of secrets that were replaced, by kind; `None` if there were none.

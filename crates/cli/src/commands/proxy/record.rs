@@ -6,9 +6,7 @@ use runseal_core::verify::Outcome;
 use runseal_net::proxy::{Keys, Mode, Proxy, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
 
-use super::options::{
-    OpenArgs, RedactArgs, attend, listen, net_error, secrets_of_environment, tell_refused,
-};
+use super::options::{OpenArgs, RedactArgs, attend, listen, secrets_of_environment, tell_refused};
 use crate::error::CliError;
 
 /// Pass requests on to a model's API and record what is asked and answered.
@@ -45,7 +43,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         adapter: Adapter::HttpProxy,
         recording: args.recording.clone(),
         output: None,
-        upstream: upstream.map_err(net_error)?,
+        upstream: upstream?,
         volatile: args.redact.volatile()?,
         rules: args.redact.rules()?,
         secrets: secrets_of_environment(),
@@ -54,9 +52,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     // Listen before anything is written: if the address is not available, nothing is left behind.
     let listener = listen(&args.open.listen)?;
-    let proxy = Proxy::start(options).map_err(net_error)?;
+    let proxy = Proxy::start(options)?;
     attend(&proxy, listener, &args.open.listen)?;
-    let outcome = proxy.finish().map_err(net_error)?;
+    let outcome = proxy.finish()?;
     tell_refused(outcome.refused);
     if let Some(finished) = &outcome.finished {
         super::tell_finished(finished);

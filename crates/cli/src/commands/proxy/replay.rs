@@ -6,9 +6,7 @@ use runseal_core::verify::Outcome;
 use runseal_net::proxy::{Keys, Mode, OnMiss, Proxy, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
 
-use super::options::{
-    OpenArgs, RedactArgs, attend, listen, net_error, secrets_of_environment, tell_refused,
-};
+use super::options::{OpenArgs, RedactArgs, attend, listen, secrets_of_environment, tell_refused};
 use crate::error::CliError;
 use crate::ui;
 
@@ -85,9 +83,9 @@ impl MatchArgs {
 pub fn serve_recording(options: ProxyOptions, address: &str) -> Result<Outcome, CliError> {
     // Listen before anything is written: if the address is not available, nothing is left behind.
     let listener = listen(address)?;
-    let proxy = Proxy::start(options).map_err(net_error)?;
+    let proxy = Proxy::start(options)?;
     attend(&proxy, listener, address)?;
-    let outcome = proxy.finish().map_err(net_error)?;
+    let outcome = proxy.finish()?;
     tell_refused(outcome.refused);
     if let Some(finished) = &outcome.finished {
         super::tell_finished(finished);
@@ -122,7 +120,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         adapter: Adapter::HttpProxy,
         recording: args.recording.clone(),
         output: args.matching.output(),
-        upstream: upstream.map_err(net_error)?,
+        upstream: upstream?,
         volatile: args.redact.volatile()?,
         rules: args.redact.rules()?,
         secrets: secrets_of_environment(),

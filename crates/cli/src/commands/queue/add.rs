@@ -7,7 +7,7 @@ use runseal_core::verify::{Level, Outcome};
 use runseal_store::queue::find_tasks;
 use runseal_store::store::TaskKind;
 
-use super::super::job::place::{StoreArgs, store_error};
+use super::super::job::place::StoreArgs;
 use crate::error::CliError;
 use crate::places::{check_readable, files_for};
 use crate::ui;
@@ -36,9 +36,7 @@ fn queue(
         return Err(CliError::new(Outcome::Unreadable, "NOT_FOUND", message).hint(hint));
     }
     let mut store = store.open()?;
-    let posted = store
-        .post_tasks(&tasks)
-        .map_err(|error| store_error(&error))?;
+    let posted = store.post_tasks(&tasks)?;
     let printed = Value::object([
         ("queued", posted.queued),
         ("again", posted.again),

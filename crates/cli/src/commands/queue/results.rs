@@ -5,7 +5,7 @@ use runseal_core::hidden::one_line;
 use runseal_core::verify::Outcome;
 use runseal_store::store::{TaskRecord, TaskState};
 
-use super::super::job::place::{StoreArgs, store_error};
+use super::super::job::place::StoreArgs;
 use crate::error::CliError;
 use crate::ui;
 
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             }
         }
     });
-    visited.map_err(|error| store_error(&error))?;
+    visited?;
     match (failed, is_bad) {
         (Some(error), _) => Err(error),
         (None, true) => Ok(Outcome::Invalid),

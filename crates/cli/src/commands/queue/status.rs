@@ -10,7 +10,7 @@ use runseal_core::hidden::{one_line, reveal};
 use runseal_core::verify::Outcome;
 use runseal_store::store::{QueueStatus, StoreReader, TaskState};
 
-use super::super::job::place::{StoreArgs, store_error};
+use super::super::job::place::StoreArgs;
 use crate::error::CliError;
 use crate::ui;
 
@@ -53,9 +53,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 fn look(store: &dyn StoreReader) -> Result<QueueStatus, CliError> {
-    store
-        .queue_status(LATELY)
-        .map_err(|error| store_error(&error))
+    store.queue_status(LATELY).map_err(CliError::from)
 }
 
 /// Redraws the status in place until nothing is open.

@@ -9,7 +9,7 @@ use runseal_core::verify::{Level, Outcome, render_human, render_json, run_rules}
 
 use super::load::{order_receipts, parse_files, read_files};
 use super::signer::SignerArgs;
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::output::put_bytes;
 use crate::ui;
 
@@ -39,7 +39,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let key = args.signer.read_key(&args.key)?;
     let files = read_files(&args.files)?;
     let documents = parse_files(&files)?;
-    let receipts = order_receipts(&files, &documents)?;
+    let receipts = order_receipts(&files, &documents);
+    if let Some(error) = receipts.no_order {
+        return Err(error);
+    }
     let view = ReceiptsView {
         receipts: &receipts.receipts,
         is_chain: receipts.is_chain,
@@ -56,8 +59,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         return Ok(Outcome::Invalid);
     };
     let attestation = attest_merkle_root(root, &key, &args.signer.identity());
-    let bytes = receipt_bytes(&attestation)
-        .map_err(|error| CliError::no_form(&error, "the attestation"))?;
+    let bytes = receipt_bytes(&attestation).named("the attestation")?;
     put_bytes(&bytes, args.output.as_deref())?;
     Ok(Outcome::Valid)
 }

@@ -8,7 +8,7 @@ use runseal_core::formats::receipt::chain::order_by_links;
 use runseal_core::verify::Outcome;
 use runseal_fs::input::Input;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 
 /// Reads the files; each comes with its name for messages.
 pub fn read_files(files: &[PathBuf]) -> Result<Vec<(String, Vec<u8>)>, CliError> {
@@ -26,10 +26,7 @@ pub fn read_files(files: &[PathBuf]) -> Result<Vec<(String, Vec<u8>)>, CliError>
 pub fn parse_files(files: &[(String, Vec<u8>)]) -> Result<Vec<Document<'_>>, CliError> {
     files
         .iter()
-        .map(|(shown, bytes)| {
-            parse_document(bytes, &ReadOptions::default())
-                .map_err(|error| CliError::json(&error, shown))
-        })
+        .map(|(shown, bytes)| parse_document(bytes, &ReadOptions::default()).named(shown))
         .collect()
 }
 
@@ -39,13 +36,15 @@ pub struct Receipts<'a> {
     pub receipts: Vec<Receipt<'a>>,
     /// Whether the chain must begin with a first receipt: true for a list or several files.
     pub is_chain: bool,
+    /// Why separate files cannot be ordered; then they are as given.
+    pub no_order: Option<CliError>,
 }
 
 /// The receipts in these documents. A list must already be in order; separate files are sorted.
 pub fn order_receipts<'a>(
     files: &[(String, Vec<u8>)],
     documents: &'a [Document<'_>],
-) -> Result<Receipts<'a>, CliError> {
+) -> Receipts<'a> {
     let mut receipts = Vec::new();
     let mut has_list = false;
     for ((file, _), document) in files.iter().zip(documents) {
@@ -60,16 +59,25 @@ pub fn order_receipts<'a>(
         );
     }
     let is_chain = has_list || receipts.len() != 1;
+    let mut no_order = None;
     if documents.len() > 1 {
-        let order = order_by_links(&receipts).map_err(|error| {
-            CliError::new(Outcome::Invalid, "CHAIN", error.to_string())
-                .hint("name all receipts of one chain, each once")
-        })?;
-        let mut placed: Vec<_> = receipts.into_iter().map(Some).collect();
-        receipts = order
-            .into_iter()
-            .filter_map(|at| placed[at].take())
-            .collect();
+        match order_by_links(&receipts) {
+            Ok(order) => {
+                let mut placed: Vec<_> = receipts.into_iter().map(Some).collect();
+                receipts = order
+                    .into_iter()
+                    .filter_map(|at| placed[at].take())
+                    .collect();
+            }
+            Err(error) => {
+                let error = CliError::new(Outcome::Invalid, "CHAIN", error.to_string());
+                no_order = Some(error.hint("name all receipts of one chain, each once"));
+            }
+        }
     }
-    Ok(Receipts { receipts, is_chain })
+    Receipts {
+        receipts,
+        is_chain,
+        no_order,
+    }
 }

@@ -54,7 +54,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         (false, true) => TrustDemand::Trust,
         (false, false) => TrustDemand::None,
     };
-    let receipts = order_receipts(&files, &documents)?;
+    // What is no chain stays as it was given, and RC3 says where it breaks.
+    let receipts = order_receipts(&files, &documents);
     let view = ReceiptsView {
         receipts: &receipts.receipts,
         is_chain: receipts.is_chain,
@@ -108,7 +109,7 @@ fn read_policy(path: &Path) -> Result<TrustPolicy, CliError> {
             .at(input.shown())
             .hint("docs/job-bundles.md shows a policy and what each field means")
         } else {
-            CliError::json(&error, &input.shown())
+            CliError::within(error, input.shown())
         }
     })?;
     TrustPolicy::parse(document.root()).map_err(|error| {

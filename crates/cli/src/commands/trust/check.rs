@@ -8,7 +8,7 @@ use runseal_core::verify::Outcome;
 use runseal_fs::signing::{PolicyFileError, load_policy};
 
 use crate::error::CliError;
-use crate::signing::{policy_error, trust_time};
+use crate::signing::trust_time;
 use crate::ui;
 
 /// Check a policy and the chain next to it, and say what it contains.
@@ -30,9 +30,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let now = trust_time(args.at.as_deref())?;
     let loaded = match load_policy(&args.policy, now) {
         Ok(loaded) => loaded,
-        Err(error @ PolicyFileError::Source(_)) => return Err(policy_error(&error, &args.policy)),
+        Err(error @ PolicyFileError::Source(_)) => {
+            return Err(CliError::within(error, args.policy.display()));
+        }
         Err(error) => {
-            let mut error = policy_error(&error, &args.policy);
+            let mut error = CliError::within(error, args.policy.display());
             error.outcome = if calls_itself_a_policy(&args.policy) {
                 Outcome::Invalid
             } else {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Level, Outcome, one_line};
-use runseal_fs::signing::{OuterFiles, TrustQuestion};
+use runseal_fs::signing::{ArchiveSignatures, TrustQuestion};
 
 use crate::commands::inspect::FormatArgs;
 use crate::error::CliError;
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         now,
         log: None,
     };
-    let asked = (question, &OuterFiles::default());
+    let asked = (question, &ArchiveSignatures::default());
     let files = files_for([args.path.as_path()]);
     let (authenticity, decision) = judged.judge_trust(files, Path::new(&judged.path), asked);
     let is_trusted = authenticity

@@ -8,7 +8,7 @@ use runseal_fs::atomic::{Readers, write_new};
 use runseal_fs::input::Input;
 use runseal_trust::policy::from_receipt_policy;
 
-use crate::error::CliError;
+use crate::error::{CliError, Named};
 use crate::ui;
 
 /// The text of a new policy: nobody is trusted until a signer is added.
@@ -54,8 +54,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             let input = Input::from_argument(Some(path));
             let options = ReadOptions::default();
             let bytes = input.read(options.limits.max_bytes)?;
-            let document = parse_document(&bytes, &options)
-                .map_err(|error| CliError::json(&error, &input.shown()))?;
+            let document = parse_document(&bytes, &options).named(input.shown())?;
             from_receipt_policy(document.root()).map_err(|error| {
                 CliError::new(Outcome::Unreadable, "POLICY", error.to_string()).at(input.shown())
             })?

@@ -13,8 +13,8 @@ use runseal_trust::policy::{
     ChainError, Policy, follow_chain, not_of_root, read_chain, sign_policy,
 };
 
-use crate::error::CliError;
-use crate::signing::{KeyArgs, policy_error, sign_error, trust_time};
+use crate::error::{CliError, Named};
+use crate::signing::{KeyArgs, trust_time};
 use crate::ui;
 
 /// Sign a policy's next version into the chain next to the current one.
@@ -44,7 +44,7 @@ fn read_policy(path: &Path) -> Result<(Policy, String), CliError> {
         CliError::new(Outcome::Unreadable, "POLICY", "it is not UTF-8 text")
             .at(path.display().to_string())
     })?;
-    let policy = Policy::parse(&text).map_err(|error| policy_error(&error.into(), path))?;
+    let policy = Policy::parse(&text).named(path.display())?;
     Ok((policy, text))
 }
 
@@ -108,7 +108,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             .hint("nothing was written; a signer of one of the two roots must sign"));
     }
     let earlier = pending.map(|link| link.envelope);
-    let envelope = sign_policy(&text, earlier, key.signer()).map_err(|error| sign_error(&error))?;
+    let envelope = sign_policy(&text, earlier, key.signer())?;
     let mut lines: Vec<Vec<u8>> = links.iter().map(|link| link.envelope.to_line()).collect();
     lines.push(envelope.to_line());
     let mut bytes = lines.join(&b'\n');

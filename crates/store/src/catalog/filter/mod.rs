@@ -17,6 +17,8 @@ mod parse;
 
 use std::collections::BTreeSet;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
+use runseal_core::verify::Outcome;
 use thiserror::Error;
 
 use super::name::{Root, ValueName};
@@ -118,6 +120,14 @@ pub struct FilterError {
     pub column: usize,
     /// What is wrong.
     pub fault: FilterFault,
+}
+
+impl Diagnose for FilterError {
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::of(self, Outcome::Usage, "FILTER")
+            .located(Location::Within(format!(" column {}", self.column)))
+            .hint("docs/catalog.md says what a filter can be")
+    }
 }
 
 /// What is wrong with a filter.

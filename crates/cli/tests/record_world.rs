@@ -1,0 +1,228 @@
+//! What a recorded command sees of its user's machine: the same as in the shell, no secrets, and no limit as a result.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
+
+use runseal_testkit::cli::Ran;
+
+use crate::record_support::{Project, has_isolation};
+
+/// The projects to try: of whoever runs the tests and, if that is root, of an ordinary user.
+fn projects() -> Vec<Project> {
+    let mut all = vec![Project::new()];
+    all.extend(Project::of_ordinary_user());
+    all
+}
+
+fn home(project: &Project) -> std::path::PathBuf {
+    project.path("").parent().unwrap().to_owned()
+}
+
+/// Writes a file of the home folder.
+fn put(project: &Project, name: &str, text: &str) {
+    let path = home(project).join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    for path in path.ancestors().take_while(|it| *it != home(project)) {
+        project.give(path);
+    }
+}
+
+fn in_home(project: &Project, arguments: &[&str]) -> Command {
+    let mut command = project.command(&[&["record", "--format", "human"], arguments].concat());
+    command.env("HOME", home(project));
+    command
+}
+
+fn run(command: &mut Command) -> Ran {
+    command.output().unwrap().into()
+}
+
+#[test]
+fn program_of_any_folder_on_the_path_is_the_one_that_runs() {
+    if !has_isolation() {
+        return;
+    }
+    for project in projects() {
+        put(&project, "mytools/date", "#!/bin/sh\necho mine\n");
+        let tool = home(&project).join("mytools/date");
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:/usr/bin:/bin", home(&project).join("mytools").display());
+        let ran = run(in_home(&project, &["--", "date"]).env("PATH", path));
+        assert_eq!(
+            (ran.stdout.as_str(), ran.code),
+            ("mine\n", Some(0)),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn locale_time_zone_and_settings_are_those_of_the_shell() {
+    if !has_isolation() {
+        return;
+    }
+    for project in projects() {
+        put(&project, ".config/x/settings", "mine\n");
+        let script = "cat ~/.config/x/settings || echo fallback; echo $LC_ALL $TZ $LEFT; umask; echo x > ~/.made";
+        let mut command = in_home(&project, &["--", "sh", "-c", script]);
+        command
+            .env("LC_ALL", "C")
+            .env("TZ", "Asia/Tokyo")
+            .env("LEFT", "x");
+        let ran = run(&mut command);
+        assert!(
+            ran.stdout.starts_with("mine\nC Asia/Tokyo\n"),
+            "{}",
+            ran.stdout
+        );
+        assert!(ran.stderr.contains("did not get: LEFT"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("not kept: ~/.made"), "{}", ran.stderr);
+        assert!(!home(&project).join(".made").exists());
+    }
+}
+
+#[test]
+fn key_is_seen_by_no_way_in_a_hostile_folder() {
+    if !has_isolation() {
+        return;
+    }
+    for project in projects() {
+        for level in ["namespaces", "landlock"] {
+            put(&project, ".ssh/id_rsa", "PRIVATE KEY\n");
+            let key = home(&project).join(".ssh/id_rsa");
+            project.write(
+                "pyvenv.cfg",
+                format!("home = {}\n", key.parent().unwrap().display()),
+            );
+            project.write("bin/tool", format!("#!{}\n", key.display()));
+            let tool = project.path("bin/tool");
+            fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+            let _ = fs::remove_file(project.path("bin/python"));
+            symlink(&key, project.path("bin/python")).unwrap();
+            let script = format!(
+                "cat bin/python ../.ssh/id_rsa {key} /proc/self/root{key}; ./bin/tool; cp bin/python out; true",
+                key = key.display()
+            );
+            let arguments = ["--sandbox", level, "--", "sh", "-c", &script];
+            let ran = run(&mut in_home(&project, &arguments));
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(!said.contains("PRIVATE KEY"), "{level}: {said}");
+        }
+    }
+}
+
+#[test]
+fn limit_is_told_by_name_and_is_no_result() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    for (option, value, script, told) in [
+        (
+            "--disk",
+            "8M",
+            "head -c 64M /dev/zero > big; sleep 5",
+            "--disk",
+        ),
+        (
+            "--disk",
+            "8M",
+            "head -c 64M /dev/zero > /tmp/big; sleep 5",
+            "--disk",
+        ),
+        (
+            "--processes",
+            "5",
+            "for i in 1 2 3 4 5 6 7 8; do sleep 5 & done; wait",
+            "--processes",
+        ),
+        ("--timeout", "1", "sleep 9", "--timeout"),
+    ] {
+        let ran = run(&mut in_home(
+            &project,
+            &[option, value, "--", "sh", "-c", script],
+        ));
+        assert_eq!(ran.code, Some(1), "{script}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("`{told}`")), "{}", ran.stderr);
+        assert!(!project.path("RUN_BUNDLE").exists());
+    }
+    let kept = [
+        "--keep-failed",
+        "--timeout",
+        "1",
+        "--",
+        "sh",
+        "-c",
+        "echo so far > out; sleep 9",
+    ];
+    let ran = run(&mut in_home(&project, &kept));
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("stopped before its end"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn network_beyond_is_named_and_loopback_works() {
+    if !has_isolation() || !std::path::Path::new("/usr/bin/python3").exists() {
+        return;
+    }
+    let script = "\
+import http.server, threading, urllib.request, socket, multiprocessing, os
+s = http.server.HTTPServer(('127.0.0.1', 0), http.server.SimpleHTTPRequestHandler)
+threading.Thread(target=s.serve_forever, daemon=True).start()
+print(urllib.request.urlopen(f'http://127.0.0.1:{s.server_port}/').status)
+a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))
+u = socket.socket(socket.AF_UNIX); u.bind('own'); u.listen(); socket.socket(socket.AF_UNIX).connect('own')
+os.unlink('own'); os.memfd_create('x')
+with multiprocessing.Manager() as m: print(m.list([1]))
+try: socket.getaddrinfo('example.invalid', 80)
+except OSError: print('no name')
+";
+    for project in projects() {
+        project.write("net.py", script);
+        let ran = run(&mut in_home(
+            &project,
+            &["--", "/usr/bin/python3", "net.py"],
+        ));
+        assert_eq!(ran.stdout, "200\nb'x'\n[1]\nno name\n", "{}", ran.stderr);
+        let has_servers =
+            fs::read_to_string("/etc/resolv.conf").is_ok_and(|it| it.contains("nameserver"));
+        assert!(
+            !has_servers || ran.stderr.contains("a name lookup"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn world_is_shown_and_hides_what_is_named() {
+    let project = Project::new();
+    put(&project, "own/file", "x\n");
+    let own = home(&project).join("own");
+    let own = own.to_str().unwrap();
+    let ran = run(&mut in_home(&project, &["--show-world", "--hide", own]));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for part in ["~/.ssh", own, "loopback", "PATH="] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+    if has_isolation() {
+        let script = "ls ../own 2>&1; true";
+        let ran = run(&mut in_home(
+            &project,
+            &["--hide", own, "--", "sh", "-c", script],
+        ));
+        assert!(
+            ran.stdout.contains("No such file"),
+            "{}{}",
+            ran.stdout,
+            ran.stderr
+        );
+    }
+}
