@@ -53,7 +53,7 @@ def test_archives_and_demands(bundle: pathlib.Path, tmp_path: pathlib.Path) -> N
     assert not runseal.verify(archive, require_signed=True).ok
     with pytest.raises(runseal.RunsealError) as raised:
         runseal.verify(archive, trust=tmp_path / "no-policy.toml")
-    assert raised.value.code == "POLICY"
+    assert raised.value.code == "NOT_FOUND"
 
 
 def test_same_answer_as_the_command(bundle: pathlib.Path) -> None:
