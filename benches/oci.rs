@@ -22,7 +22,8 @@ use runseal_benches::bare::{get_file, put_blob};
 use runseal_benches::data::{seal, write_varied};
 use runseal_benches::process::{asked_bytes, binary, succeed, watch};
 use runseal_benches::{render_table, timed};
-use runseal_testkit::docker_registry::{DockerRegistry, has_program};
+use runseal_testkit::docker_registry::DockerRegistry;
+use runseal_testkit::skip::need_program;
 
 const ROUNDS: usize = 3;
 /// The size of the run where none is asked for: each round moves it six times.
@@ -48,7 +49,7 @@ impl Best {
 }
 
 fn main() {
-    if !has_program("docker-registry") || !has_program("skopeo") {
+    if !need_program("docker-registry") || !has_program("skopeo") {
         return;
     }
     let bytes = asked_bytes(USUAL);

@@ -7,7 +7,8 @@ use std::process::Stdio;
 
 use crate::schema_support::{Schemas, texts};
 use runseal_testkit::cli::Bench;
-use runseal_testkit::{folders_in, isolation, project_root};
+use runseal_testkit::skip::need_isolation;
+use runseal_testkit::{folders_in, project_root};
 use serde_json::Value;
 
 /// Runs commands in one folder and compares what they print with schemas.
@@ -271,8 +272,7 @@ fn answers_of_jobs_and_queues_pass_their_schemas() {
 
 #[test]
 fn answers_of_recording_replaying_and_redacting_pass_their_schemas() {
-    if isolation::sandbox().is_none() {
-        println!("SKIPPED: no isolation on this machine");
+    if !need_isolation() {
         return;
     }
     let checker = Checker::new();

@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use runseal_testkit::cli::{Bench, Ran};
+use runseal_testkit::skip::need_root;
 
 #[test]
 fn demo_catches_a_changed_byte_in_each_of_what_it_made() {
@@ -23,7 +24,7 @@ fn demo_catches_a_changed_byte_in_each_of_what_it_made() {
 /// The superuser may write what is read-only; everybody else could not get past the first sealed file.
 #[test]
 fn demo_runs_for_an_ordinary_user() {
-    if !rustix::process::geteuid().is_root() {
+    if !need_root() {
         return; // The test above ran as one.
     }
     let folder = tempfile::tempdir().unwrap();

@@ -21,6 +21,7 @@ use crate::document_support::{Fence, Page, invocations, normalize, pages};
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface, exit_code};
 use runseal_testkit::cli::Bench;
+use runseal_testkit::skip::skip;
 use runseal_testkit::{isolation, project_root};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_runseal");
@@ -157,7 +158,7 @@ fn commands_of_every_page_run_as_shown() {
                 Some(Plan::Elsewhere) => elsewhere += 1,
                 Some(Plan::NotRun(reason)) => not_run.push(format!("{place}: {reason}")),
                 Some(Plan::Run { isolated: true, .. }) if !can_isolate => {
-                    println!("SKIPPED: {place}: no isolation on this machine");
+                    skip(&format!("{place}: no isolation"));
                     // What goes on from a block that was skipped is skipped too.
                     is_broken = true;
                 }

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::neighbour_support::{bench, run, tools, vectors, verdict};
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
 use crate::signing_support::{keygen, ok, sealed, trust_ada};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::folders::{copy_folder, files_of};
 use runseal_testkit::project_root;
+use runseal_testkit::skip::need_isolation;
 use serde_json::Value;
 
 const BUNDLES: [&str; 4] = [
@@ -286,7 +287,7 @@ fn crate_is_not_made_of_what_the_policy_does_not_accept() {
 
 #[test]
 fn crate_of_a_command_that_failed_says_so() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

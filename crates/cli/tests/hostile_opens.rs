@@ -7,8 +7,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
+use crate::record_support::Project;
 use crate::record_support::forged::Forged;
-use crate::record_support::{Project, has_isolation};
+use runseal_testkit::skip::{need_isolation, need_program};
 use serde_json::{Value, json};
 
 /// What the program may open wherever it runs: libraries, the kernel's own files, the list of users.
@@ -42,18 +43,6 @@ const ALLOWED: [&str; 26] = [
     // The layer over the command's folder, which has a file system of its own.
     "/upper",
 ];
-
-fn has_strace() -> bool {
-    let found = Command::new("strace").arg("-V").output().is_ok();
-    assert!(
-        found || std::env::var_os("CI").is_none(),
-        "CI must have strace"
-    );
-    if !found {
-        println!("SKIPPED: strace is not installed");
-    }
-    found
-}
 
 /// Runs the program and gives every path that it opened, or tried to, until it became another program.
 fn traced(project: &Project, arguments: &[&str]) -> BTreeSet<PathBuf> {
@@ -208,7 +197,7 @@ const FOLDERS: [&str; 2] = ["/etc", "/var/tmp"];
 
 #[test]
 fn bundle_that_names_files_of_the_caller_has_none_of_them_opened() {
-    if !has_isolation() || !has_strace() {
+    if !need_isolation() || !need_program("strace") {
         return;
     }
     let project = Project::new();

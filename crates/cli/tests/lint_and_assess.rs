@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use runseal_core::canon::{Node, ReadOptions, parse_document};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
+use runseal_testkit::skip::need_program;
 
 fn bench() -> (tempfile::TempDir, Bench) {
     let folder = tempfile::tempdir().unwrap();
@@ -428,12 +429,7 @@ fn json_text(text: &str) -> String {
 
 #[test]
 fn assess_with_the_example_asks_a_real_server() {
-    if std::process::Command::new("python3")
-        .arg("--version")
-        .output()
-        .is_err()
-    {
-        println!("skipped: there is no python3");
+    if !need_program("python3") {
         return;
     }
     let (_folder, bench) = bench();

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use runseal_testkit::cli::{Bench, Ran};
+use runseal_testkit::skip::skip;
 
 use crate::signing_support::{ask_script, bench, keygen, new_log, ok, sealed_as, trust_tools};
 
@@ -50,9 +51,7 @@ fn proofs_are_accepted_by_an_implementation_written_from_the_rfc() {
     if has_ed25519 {
         signed.push(vkey.as_str());
     } else {
-        println!(
-            "SKIPPED: the signature of the checkpoint; `.ci/trust-tools` installs ed25519 for Python"
-        );
+        skip("ed25519 for Python is missing; .ci/trust-tools installs it");
     }
     for at in 0..6 {
         let path = format!("out/r{at}");

@@ -107,6 +107,7 @@ mod signing;
 mod signing_support;
 mod store_chaos;
 mod store_support;
+mod style;
 mod tampering;
 mod threads_refused;
 mod trust_attacks;

@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use runseal_testkit::docker_registry::{DockerRegistry, free_port, has_program};
+use runseal_testkit::docker_registry::{DockerRegistry, free_port};
 use runseal_testkit::odd_registry::{Manners, OddRegistry};
+use runseal_testkit::skip::{need_program, skip};
 
 use crate::oci_support::{ADA_BCRYPT, answer, assert_same, bench, log_in, ok, run_as_ada, seal};
 
@@ -375,7 +376,7 @@ fn artifact_is_inspected_and_copied_by_skopeo_and_stays_the_same() {
     let Some(registry) = DockerRegistry::start() else {
         return;
     };
-    if !has_program("skopeo") {
+    if !need_program("skopeo") {
         return;
     }
     let reference = format!("{}/team/run:v1", registry.host());
@@ -422,7 +423,7 @@ fn artifact_is_pulled_by_oras_and_its_tar_is_the_run() {
     };
     let python = runseal_testkit::project_root().join("target/oci-tools/venv/bin/python");
     if !python.exists() {
-        runseal_testkit::postgres::skip("oras is not installed; .ci/servers installs it");
+        skip("oras is missing; .ci/servers installs it");
         return;
     }
     let reference = format!("{}/team/run:v1", registry.host());
@@ -465,7 +466,7 @@ fn image_of_a_static_program_is_the_same_twice_and_known_to_skopeo() {
     assert_eq!(first["digest"], second["digest"]);
     let refused = bench.run(&["push", "--image", "hello.c", "oci-layout:no:v1"]);
     assert_eq!(refused.code, Some(2));
-    if !has_program("skopeo") {
+    if !need_program("skopeo") {
         return;
     }
     let ran = Command::new("skopeo")

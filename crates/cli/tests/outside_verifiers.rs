@@ -1,5 +1,5 @@
 //! What we sign is accepted by other people's verifiers, and with any byte flipped refused by
-//! each of them. `.ci/trust-tools` installs them; where one is missing the test says `skipped:`,
+//! each of them. `.ci/trust-tools` installs them; where one is missing the test says `SKIPPED:`,
 //! unless CI=true, where that is a failure.
 
 use std::fs;
@@ -10,30 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
+use runseal_testkit::skip::{need, need_program};
 use runseal_trust::dsse::{Envelope, encode_pre_authentication};
 use runseal_trust::encoding::{decode_armour, decode_base64, encode_armour, encode_base64};
 use runseal_trust::sigstore::encode_keyed_bundle;
 use runseal_trust::timestamp::encode_request;
 
 use crate::signing_support::{bench, keygen, ok, sealed, time_authority, trust_tools};
-
-/// Whether a program is there; outside CI its absence is told and no failure.
-fn has(found: bool, what: &str) -> bool {
-    if !found {
-        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!in_ci, "CI must have {what}: `.ci/trust-tools` installs it");
-        println!("skipped: {what} is not installed; `.ci/trust-tools` does that");
-    }
-    found
-}
-
-fn has_program(name: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    has(
-        std::env::split_paths(&path).any(|folder| folder.join(name).is_file()),
-        name,
-    )
-}
 
 fn script(name: &str) -> PathBuf {
     project_root().join("crates/cli/tests/outside").join(name)
@@ -148,7 +131,7 @@ fn judge_lines(command: &mut Command, lines: &[Vec<u8>]) -> Vec<bool> {
 #[test]
 fn securesystemslib_accepts_our_envelopes_and_no_flipped_byte() {
     let python = trust_tools().join("venv/bin/python");
-    if !has(python.exists(), "securesystemslib") {
+    if !need(python.exists(), "securesystemslib") {
         return;
     }
     for (kind, name) in [("ed25519", "ed25519"), ("ecdsa-p256", "ecdsa")] {
@@ -175,8 +158,8 @@ fn securesystemslib_accepts_our_envelopes_and_no_flipped_byte() {
 #[test]
 fn sigstore_verify_accepts_our_bundles_and_no_flipped_byte() {
     let modules = trust_tools().join("node_modules");
-    if !has_program("node")
-        || !has(
+    if !need_program("node")
+        || !need(
             modules.join("@sigstore/verify").exists(),
             "@sigstore/verify",
         )
@@ -227,7 +210,7 @@ fn sign_envelope_of_bundle(bundle: &[u8]) -> Envelope {
 
 #[test]
 fn openssl_accepts_our_signatures_and_no_flipped_byte() {
-    if !has_program("openssl") {
+    if !need_program("openssl") {
         return;
     }
     for kind in ["ed25519", "ecdsa-p256"] {
@@ -282,7 +265,7 @@ fn openssl_accepts_our_signatures_and_no_flipped_byte() {
 
 #[test]
 fn ssh_keygen_accepts_our_signatures_and_no_flipped_byte() {
-    if !has_program("ssh-keygen") {
+    if !need_program("ssh-keygen") {
         return;
     }
     for kind in ["ed25519", "ecdsa-p256"] {
@@ -330,7 +313,7 @@ fn ssh_keygen_accepts_our_signatures_and_no_flipped_byte() {
 
 #[test]
 fn minisign_accepts_our_signatures_and_no_flipped_byte() {
-    if !has_program("minisign") {
+    if !need_program("minisign") {
         return;
     }
     let (_folder, bench) = bench();
@@ -373,7 +356,7 @@ fn minisign_accepts_our_signatures_and_no_flipped_byte() {
 
 #[test]
 fn openssl_ts_accepts_replies_to_our_requests_and_no_flipped_byte() {
-    if !has_program("openssl") {
+    if !need_program("openssl") {
         return;
     }
     let (_folder, bench) = bench();
@@ -419,7 +402,7 @@ fn openssl_ts_accepts_replies_to_our_requests_and_no_flipped_byte() {
     assert!(judge(1_000, sig));
     refuses_each("openssl ts", &flips(sig).collect::<Vec<_>>(), judge);
     let python = trust_tools().join("venv/bin/python");
-    if has(python.exists(), "rfc3161-client") {
+    if need(python.exists(), "rfc3161-client") {
         fs::write(bench.path("sig.bin"), sig).unwrap();
         let output = Command::new(&python)
             .arg(script("rfc3161_verify.py"))
@@ -433,7 +416,7 @@ fn openssl_ts_accepts_replies_to_our_requests_and_no_flipped_byte() {
 
 #[test]
 fn keys_of_other_tools_sign_for_us() {
-    if !has_program("ssh-keygen") || !has_program("openssl") || !has_program("minisign") {
+    if !need_program("ssh-keygen") || !need_program("openssl") || !need_program("minisign") {
         return;
     }
     let (_folder, bench) = bench();
@@ -548,7 +531,7 @@ fn keys_of_other_tools_sign_for_us() {
 
 #[test]
 fn our_keys_are_read_by_other_tools() {
-    if !has_program("ssh-keygen") || !has_program("openssl") {
+    if !need_program("ssh-keygen") || !need_program("openssl") {
         return;
     }
     let (_folder, bench) = bench();
@@ -604,7 +587,7 @@ fn our_keys_are_read_by_other_tools() {
             );
         }
     }
-    if has_program("minisign") {
+    if need_program("minisign") {
         keygen(&bench, "mini", "ed25519", "minisign");
         bench.write("m.txt", "hello");
         assert!(accepts(
@@ -624,7 +607,7 @@ fn our_keys_are_read_by_other_tools() {
 
 #[test]
 fn ssh_agent_and_command_sign_like_the_key_itself() {
-    if !has_program("ssh-agent") || !has_program("ssh-add") || !has_program("openssl") {
+    if !need_program("ssh-agent") || !need_program("ssh-add") || !need_program("openssl") {
         return;
     }
     let (_folder, bench) = bench();

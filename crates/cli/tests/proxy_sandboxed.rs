@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::proxy_support::{Answer, Seen, Service, Upstream, chunked, folder, recording, whole};
 use crate::schema_support::check_recording;
 use runseal_testkit::cli::{Bench, Ran};
+use runseal_testkit::skip::{need_isolation, need_python};
 use serde_json::{Value, json};
 
 const KEY: &str = "sk-proj-Zz0123456789abcdefghijKLMNOPQRST";
@@ -72,11 +73,7 @@ fn answer(request: &Seen) -> Answer {
 
 /// Whether a command can be isolated here, and Python is there to be one.
 fn can_run() -> bool {
-    if !Path::new("/usr/bin/python3").exists() {
-        println!("SKIPPED: /usr/bin/python3 is not here");
-        return false;
-    }
-    runseal_testkit::isolation::sandbox().is_some()
+    need_python() && need_isolation()
 }
 
 fn run(bench: &Bench, arguments: &[&str]) -> Ran {

@@ -4,11 +4,11 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::proxy_support::{Answer, Seen, Service, Upstream, ask, folder, post, recording, whole};
+use runseal_testkit::skip::{need_python, need_root};
 use serde_json::{Value, json};
 
 const KEY: &str = "sk-proj-Zz0123456789abcdefghijKLMNOPQRST";
@@ -38,14 +38,6 @@ for headers, query in [({"authorization": "Bearer " + key}, ""), ({"x-api-key": 
 fn answer(request: &Seen) -> Answer {
     let said = String::from_utf8_lossy(&request.body).into_owned();
     whole("200 OK", "content-type: application/json\r\n", &said)
-}
-
-fn has_python() -> bool {
-    let is_there = Path::new("/usr/bin/python3").exists();
-    if !is_there {
-        println!("SKIPPED: /usr/bin/python3 is not here");
-    }
-    is_there
 }
 
 /// Sends bytes as they are and gives what came back.
@@ -88,7 +80,7 @@ fn assert_refused(answer: &str, code: &str) {
 
 #[test]
 fn recorded_command_is_the_only_client_of_its_proxy_on_a_shared_loopback() {
-    if !has_python() {
+    if !need_python() {
         return;
     }
     let (folder, bench) = folder();
@@ -157,7 +149,7 @@ fn recorded_command_is_the_only_client_of_its_proxy_on_a_shared_loopback() {
 
 #[test]
 fn replayed_command_on_a_shared_loopback_finds_its_answers_with_a_token_of_its_own() {
-    if !has_python() {
+    if !need_python() {
         return;
     }
     let (_folder, bench) = folder();
@@ -196,8 +188,7 @@ for family, host in [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::ffff:12
 
 #[test]
 fn other_user_of_the_machine_gets_no_answer_from_any_listener() {
-    if !has_python() || !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: only root can be another user");
+    if !need_python() || !need_root() {
         return;
     }
     let (folder, _bench) = folder();
@@ -327,7 +318,7 @@ fn request_that_leads_away_from_the_upstream_s_path_is_refused_and_recorded_as_s
 
 #[test]
 fn key_that_the_upstream_repeats_compressed_does_not_reach_the_command() {
-    if !has_python() {
+    if !need_python() {
         return;
     }
     let (_folder, bench) = folder();
@@ -363,7 +354,7 @@ fn key_that_the_upstream_repeats_compressed_does_not_reach_the_command() {
 
 #[test]
 fn key_that_the_upstream_repeats_does_not_reach_the_command() {
-    if !has_python() {
+    if !need_python() {
         return;
     }
     let (_folder, bench) = folder();

@@ -5,8 +5,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::record_support::{Project, has_isolation, list};
+use crate::record_support::{Project, list};
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::need_isolation;
 use rustix::process::{Pid, Signal, kill_process};
 
 const SCRIPT: &str = "import csv, helper\n\
@@ -26,7 +27,7 @@ fn python_project(project: &Project) {
 
 #[test]
 fn record_seals_what_was_read_written_and_printed_and_nothing_else() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -98,7 +99,7 @@ fn record_seals_what_was_read_written_and_printed_and_nothing_else() {
 
 #[test]
 fn replay_needs_nothing_but_the_archive_and_works_as_another_user() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -131,7 +132,7 @@ fn replay_needs_nothing_but_the_archive_and_works_as_another_user() {
 
 #[test]
 fn record_as_an_ordinary_user_seals_the_same() {
-    let Some(project) = Project::of_ordinary_user().filter(|_| has_isolation()) else {
+    let Some(project) = Project::of_ordinary_user().filter(|_| need_isolation()) else {
         return;
     };
     project.write("in.txt", "b\na\n");
@@ -142,7 +143,7 @@ fn record_as_an_ordinary_user_seals_the_same() {
 
 #[test]
 fn script_replaced_by_one_that_copies_old_results_is_never_reproduced() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -197,7 +198,7 @@ fn script_replaced_by_one_that_copies_old_results_is_never_reproduced() {
 
 #[test]
 fn json_of_the_users_is_kept_byte_by_byte_and_stored_as_jcs() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -232,7 +233,7 @@ fn json_of_the_users_is_kept_byte_by_byte_and_stored_as_jcs() {
 
 #[test]
 fn links_listings_modes_appends_and_deletions_come_back_in_a_replay() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -258,7 +259,7 @@ fn links_listings_modes_appends_and_deletions_come_back_in_a_replay() {
 
 #[test]
 fn inputs_elsewhere_are_shown_sealed_and_found_again() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -295,7 +296,7 @@ fn inputs_elsewhere_are_shown_sealed_and_found_again() {
 
 #[test]
 fn large_inputs_are_referenced_and_asked_for() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -328,7 +329,7 @@ fn large_inputs_are_referenced_and_asked_for() {
 
 #[test]
 fn program_that_no_package_has_is_the_bundles_own() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -361,7 +362,7 @@ fn program_that_no_package_has_is_the_bundles_own() {
 
 #[test]
 fn apply_copies_back_and_never_over_a_file_that_changed_meanwhile() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -398,7 +399,7 @@ fn apply_copies_back_and_never_over_a_file_that_changed_meanwhile() {
 
 #[test]
 fn failure_is_shown_and_sealed_only_when_asked_for() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -450,7 +451,7 @@ fn failure_is_shown_and_sealed_only_when_asked_for() {
 
 #[test]
 fn times_says_what_varies_and_why() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -487,7 +488,7 @@ fn times_says_what_varies_and_why() {
 
 #[test]
 fn secrets_are_refused_or_passed_without_being_sealed() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -525,7 +526,7 @@ fn secrets_are_refused_or_passed_without_being_sealed() {
 
 #[test]
 fn what_cannot_be_sealed_is_refused_and_leaves_nothing() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -574,7 +575,7 @@ fn what_cannot_be_sealed_is_refused_and_leaves_nothing() {
 
 #[test]
 fn command_that_writes_too_much_or_leaves_a_daemon_is_bounded() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -596,7 +597,7 @@ fn command_that_writes_too_much_or_leaves_a_daemon_is_bounded() {
 
 #[test]
 fn interrupt_ends_the_command_and_leaves_nothing() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -617,7 +618,7 @@ fn interrupt_ends_the_command_and_leaves_nothing() {
 
 #[test]
 fn sealed_folder_can_be_deleted_by_its_owner() {
-    let Some(project) = Project::of_ordinary_user().filter(|_| has_isolation()) else {
+    let Some(project) = Project::of_ordinary_user().filter(|_| need_isolation()) else {
         return;
     };
     project.record_sh("r1", "mkdir -p a/b; echo x > a/b/c");
@@ -639,7 +640,7 @@ fn sealed_folder_can_be_deleted_by_its_owner() {
 
 #[test]
 fn gaps_are_repeated_by_verify_inspect_replay_and_the_page() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -676,7 +677,7 @@ fn gaps_are_repeated_by_verify_inspect_replay_and_the_page() {
 
 #[test]
 fn weaker_levels_are_named_in_the_bundle_and_in_the_verdict() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for level in ["landlock", "none"] {

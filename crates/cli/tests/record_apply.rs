@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::need_isolation;
 
 fn apply(project: &Project, run_id: &str, script: &str) -> Ran {
     project.record(run_id, &["--apply", "--", "sh", "-c", script])
@@ -19,7 +20,7 @@ fn assert_intact(project: &Project, bundle: &str) {
 
 #[test]
 fn bundles_outlive_a_command_that_deletes_or_writes_where_they_are() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -63,7 +64,7 @@ fn bundles_outlive_a_command_that_deletes_or_writes_where_they_are() {
 
 #[test]
 fn folder_that_others_wrote_into_is_not_taken_away() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -100,7 +101,7 @@ fn folder_that_others_wrote_into_is_not_taken_away() {
 
 #[test]
 fn rights_are_those_of_the_command_and_never_wider_than_the_umask() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -144,7 +145,7 @@ fn rights_are_those_of_the_command_and_never_wider_than_the_umask() {
 
 #[test]
 fn failed_run_applies_nothing_and_says_so() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

@@ -2,9 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use crate::record_support::Project;
 use crate::record_support::forged::Forged;
-use crate::record_support::{Project, has_isolation};
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::need_isolation;
 use serde_json::Value;
 
 /// A command whose results differ in the last digits of numbers every time.
@@ -34,7 +35,7 @@ fn assert_replayed(project: &Project, run: &str, more: &[&str], code: i32, said:
 
 #[test]
 fn sealed_rules_reproduce_and_the_verdict_names_them_and_the_largest_difference() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -95,7 +96,7 @@ fn sealed_rules_reproduce_and_the_verdict_names_them_and_the_largest_difference(
 
 #[test]
 fn rules_given_to_a_replay_are_named_in_its_verdict() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -130,7 +131,7 @@ fn rules_given_to_a_replay_are_named_in_its_verdict() {
 
 #[test]
 fn what_is_ignored_does_not_count_and_what_is_not_kept_counts_by_name() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -178,7 +179,7 @@ fn what_is_ignored_does_not_count_and_what_is_not_kept_counts_by_name() {
 
 #[test]
 fn missing_additional_and_executable_files_differ_under_every_rule() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -196,7 +197,7 @@ fn missing_additional_and_executable_files_differ_under_every_rule() {
 
 #[test]
 fn file_called_stdout_is_not_what_was_printed() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -214,7 +215,7 @@ fn file_called_stdout_is_not_what_was_printed() {
 
 #[test]
 fn bundle_that_exempts_everything_or_nearly_is_told() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -249,7 +250,7 @@ fn bundle_that_exempts_everything_or_nearly_is_told() {
 /// What is in a bundle is a stranger's.
 #[test]
 fn rules_of_a_bundle_that_cannot_be_used_make_it_not_replayable() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -296,7 +297,7 @@ fn rules_of_a_bundle_that_cannot_be_used_make_it_not_replayable() {
 
 #[test]
 fn numbers_of_arrays_notebooks_and_large_texts_are_compared() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -359,7 +360,7 @@ fn numbers_of_arrays_notebooks_and_large_texts_are_compared() {
 
 #[test]
 fn at_most_forty_lines_of_differences_are_shown() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -386,7 +387,7 @@ fn at_most_forty_lines_of_differences_are_shown() {
 
 #[test]
 fn engine_results_are_compared_exactly() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -398,7 +399,7 @@ fn engine_results_are_compared_exactly() {
 
 #[test]
 fn extract_gives_files_back_as_they_were() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -453,7 +454,7 @@ fn extract_gives_files_back_as_they_were() {
 
 #[test]
 fn replay_keeps_the_new_files_where_asked() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

@@ -5,12 +5,13 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::process::Stdio;
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::need_isolation;
 
 #[test]
 fn command_that_depends_on_what_is_there_without_reading_it_reproduces() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -53,7 +54,7 @@ fn command_that_depends_on_what_is_there_without_reading_it_reproduces() {
 
 #[test]
 fn engine_reproduces_at_every_level() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -67,7 +68,7 @@ fn engine_reproduces_at_every_level() {
 
 #[test]
 fn file_of_another_group_can_be_changed_by_an_ordinary_user() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let Some(project) = Project::of_ordinary_user() else {
@@ -85,7 +86,7 @@ fn file_of_another_group_can_be_changed_by_an_ordinary_user() {
 
 #[test]
 fn file_that_may_not_be_read_is_a_gap() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let Some(project) = Project::of_ordinary_user() else {
@@ -101,7 +102,7 @@ fn file_that_may_not_be_read_is_a_gap() {
 
 #[test]
 fn value_of_a_secret_is_never_sealed_and_its_absence_is_told() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -128,7 +129,7 @@ fn value_of_a_secret_is_never_sealed_and_its_absence_is_told() {
 
 #[test]
 fn seed_of_a_redactable_bundle_is_never_sealed() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -146,7 +147,7 @@ fn seed_of_a_redactable_bundle_is_never_sealed() {
 
 #[test]
 fn file_written_beside_the_copy_is_neither_input_nor_deleted() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -164,7 +165,7 @@ fn file_written_beside_the_copy_is_neither_input_nor_deleted() {
 
 #[test]
 fn input_is_shown_where_it_was_named() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -184,7 +185,7 @@ fn input_is_shown_where_it_was_named() {
 
 #[test]
 fn summary_is_plain() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -207,7 +208,7 @@ fn summary_is_plain() {
 
 #[test]
 fn random_name_is_told_as_randomness_and_a_limit_by_its_option() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -232,7 +233,7 @@ fn random_name_is_told_as_randomness_and_a_limit_by_its_option() {
 
 #[test]
 fn copy_of_a_weaker_level_is_named_where_its_path_is_printed() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -249,7 +250,7 @@ fn copy_of_a_weaker_level_is_named_where_its_path_is_printed() {
 
 #[test]
 fn input_that_changes_is_told_although_its_time_was_set_back() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

@@ -8,8 +8,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::record_support::{Project, has_isolation, list};
+use crate::record_support::{Project, list};
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::{need_isolation, need_root, skip};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// A command in a process group of its own, as a shell starts it, with its own temporary folder.
@@ -57,7 +58,7 @@ fn interrupt(child: Child) -> Ran {
 
 #[test]
 fn interrupt_of_the_group_ends_a_recording_and_leaves_nothing() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -74,7 +75,7 @@ fn interrupt_of_the_group_ends_a_recording_and_leaves_nothing() {
 
 #[test]
 fn interrupt_of_the_group_ends_a_replay_and_leaves_nothing() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -90,7 +91,7 @@ fn interrupt_of_the_group_ends_a_replay_and_leaves_nothing() {
 
 #[test]
 fn interrupt_of_the_group_ends_an_engine_and_leaves_nothing() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -112,7 +113,7 @@ fn interrupt_of_the_group_ends_an_engine_and_leaves_nothing() {
 
 #[test]
 fn output_is_shown_while_it_comes_and_kept_all_the_same() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -160,7 +161,7 @@ fn output_is_shown_while_it_comes_and_kept_all_the_same() {
 
 #[test]
 fn disk_that_is_full_is_told_and_nothing_is_left() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -179,8 +180,7 @@ fn disk_that_is_full_is_told_and_nothing_is_left() {
         .unwrap();
     let ran = Ran::from(done);
     if ran.code == Some(99) || ran.stderr.contains("unshare failed") {
-        println!("SKIPPED: nothing can be mounted here");
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"));
+        skip("nothing can be mounted here");
         return;
     }
     assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
@@ -194,7 +194,7 @@ fn disk_that_is_full_is_told_and_nothing_is_left() {
 
 #[test]
 fn command_that_writes_without_end_is_stopped_at_its_limit() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -220,7 +220,7 @@ fn command_that_writes_without_end_is_stopped_at_its_limit() {
 
 #[test]
 fn input_that_changes_while_it_is_read_is_refused() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -244,7 +244,7 @@ fn input_that_changes_while_it_is_read_is_refused() {
 
 #[test]
 fn folder_that_cannot_be_read_is_told() {
-    let Some(project) = Project::of_ordinary_user().filter(|_| has_isolation()) else {
+    let Some(project) = Project::of_ordinary_user().filter(|_| need_isolation()) else {
         return;
     };
     let close = |path: &str, mode| {
@@ -269,7 +269,7 @@ fn folder_that_cannot_be_read_is_told() {
 
 #[test]
 fn processes_that_are_left_running_are_named() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -292,7 +292,7 @@ fn processes_that_are_left_running_are_named() {
 
 #[test]
 fn replay_notices_a_file_that_was_not_left_before_also_among_those_not_kept() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -339,7 +339,7 @@ fn replay_notices_a_file_that_was_not_left_before_also_among_those_not_kept() {
 
 #[test]
 fn file_that_is_written_in_part_is_sealed_as_it_was() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -367,7 +367,7 @@ fn file_that_is_written_in_part_is_sealed_as_it_was() {
 
 #[test]
 fn fixed_time_stands_still_for_dynamic_programs_and_says_which_see_the_true_one() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -378,8 +378,7 @@ fn fixed_time_stands_still_for_dynamic_programs_and_says_which_see_the_true_one(
     let printed = project.read("RUN_BUNDLE/r1/logs/stdout.txt");
     assert!(printed.ends_with("1000000000\n"), "{printed}");
     if ran.stderr.contains("libfaketime is not installed") {
-        println!("SKIPPED: libfaketime is not installed");
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"));
+        skip("libfaketime is missing");
         return;
     }
     assert_eq!(
@@ -398,8 +397,7 @@ fn fixed_time_stands_still_for_dynamic_programs_and_says_which_see_the_true_one(
 
 #[test]
 fn landlock_as_root_reaches_a_program_in_a_closed_home_and_nothing_else_there() {
-    if !has_isolation() || !rustix::process::geteuid().is_root() {
-        println!("SKIPPED: needs isolation and root");
+    if !need_isolation() || !need_root() {
         return;
     }
     let project = Project::new();
@@ -470,7 +468,7 @@ fn landlock_as_root_reaches_a_program_in_a_closed_home_and_nothing_else_there() 
 
 #[test]
 fn file_that_the_command_made_and_reads_is_no_input() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -496,7 +494,7 @@ fn file_that_the_command_made_and_reads_is_no_input() {
 
 #[test]
 fn place_for_the_bundle_that_cannot_be_written_is_told_before_the_command_runs() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::of_ordinary_user().unwrap_or_else(Project::new);
@@ -541,7 +539,7 @@ fn what_is_written_outside_without_isolation_is_named() {
     let told = "files made outside the folder were not kept: 1 file below /tmp\"";
     assert!(environment.contains(told), "{environment}");
     assert!(!project.bundle("r1").join("engine/beside").exists());
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     // In the sandbox all of this is its own.
@@ -555,7 +553,7 @@ fn what_is_written_outside_without_isolation_is_named() {
 
 #[test]
 fn pattern_of_what_to_keep_may_name_a_folder_and_is_told_if_it_matches_nothing() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

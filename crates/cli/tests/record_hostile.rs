@@ -6,9 +6,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::record_support::{Project, has_isolation, list};
+use crate::record_support::{Project, list};
 use runseal_core::digest::Digest;
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::{need_isolation, need_root, skip};
 
 const KEY: &str = "PRIVATE-KEY-OF-THE-CALLER";
 const LEVELS: [&str; 2] = ["namespaces", "landlock"];
@@ -59,7 +60,7 @@ fn record_at(project: &Project, level: &str, name: &str, script: &str) -> Option
 
 #[test]
 fn files_behind_a_link_of_the_folder_are_not_sealed_whatever_the_command_tries() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let tries = [
@@ -98,7 +99,7 @@ fn files_behind_a_link_of_the_folder_are_not_sealed_whatever_the_command_tries()
 
 #[test]
 fn names_and_sizes_behind_a_link_of_the_folder_are_not_sealed() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let script = "rm d; mkdir -p d/.ssh; ls d/.ssh; test -e d/.ssh/id; touch d/.ssh/id; stat d/.ssh/id >&2; \
@@ -118,7 +119,7 @@ fn names_and_sizes_behind_a_link_of_the_folder_are_not_sealed() {
 
 #[test]
 fn file_reached_over_a_link_within_the_folder_is_sealed_where_it_is() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for project in projects() {
@@ -135,7 +136,7 @@ fn file_reached_over_a_link_within_the_folder_is_sealed_where_it_is() {
 
 #[test]
 fn folder_that_is_swapped_for_a_link_meanwhile_does_not_choose_what_is_sealed() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for project in projects() {
@@ -176,11 +177,11 @@ fn folder_that_is_swapped_for_a_link_meanwhile_does_not_choose_what_is_sealed() 
 
 #[test]
 fn file_of_the_machine_that_was_not_shown_is_not_hashed() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let Ok(outside) = tempfile::tempdir_in("/var/tmp") else {
-        println!("SKIPPED: nothing can be written to /var/tmp");
+        skip("nothing can be written to /var/tmp");
         return;
     };
     let secret = outside.path().join("pin");
@@ -204,7 +205,7 @@ fn file_of_the_machine_that_was_not_shown_is_not_hashed() {
 
 #[test]
 fn root_seals_of_another_users_folder_only_what_that_user_may_read() {
-    if !has_isolation() || !rustix::process::geteuid().is_root() {
+    if !need_isolation() || !need_root() {
         return;
     }
     const OTHER: Option<u32> = Some(12345);
@@ -252,8 +253,7 @@ fn run_with_mount(project: &Project, mounted: &Path, arguments: &[&str]) -> Opti
         .unwrap();
     let ran = Ran::from(done);
     if ran.code == Some(99) || ran.stderr.contains("unshare failed") {
-        println!("SKIPPED: nothing can be mounted here");
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"));
+        skip("nothing can be mounted here");
         return None;
     }
     Some(ran)
@@ -261,7 +261,7 @@ fn run_with_mount(project: &Project, mounted: &Path, arguments: &[&str]) -> Opti
 
 #[test]
 fn what_is_mounted_below_the_folder_is_neither_sealed_nor_changed() {
-    if !has_isolation() || !rustix::process::geteuid().is_root() {
+    if !need_isolation() || !need_root() {
         return;
     }
     let scripts = [
@@ -304,7 +304,7 @@ fn what_is_mounted_below_the_folder_is_neither_sealed_nor_changed() {
 
 #[test]
 fn file_of_holes_is_not_sealed_unless_its_hash_is_enough() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::need_isolation;
 
 /// A second that stands still, so that every default id would be the same.
 const NOW: (&str, &str) = ("SOURCE_DATE_EPOCH", "1700000000");
@@ -22,7 +23,7 @@ fn run_id_of(ran: &Ran) -> String {
 
 #[test]
 fn identical_recordings_of_one_second_get_ids_of_their_own() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -105,11 +106,10 @@ fn claimed(project: &Project, run_id: &str) -> (String, String) {
 
 #[test]
 fn program_that_ran_is_named_and_not_another_one_of_its_name() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let Some(project) = Project::of_ordinary_user() else {
-        println!("SKIPPED: needs root to have files of two users");
         return;
     };
     // The first can be executed by root alone: the kernel passes over it, as a shell does.

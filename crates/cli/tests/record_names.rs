@@ -3,7 +3,8 @@
 
 use std::fs;
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
+use runseal_testkit::skip::need_isolation;
 
 /// Records a script at a level; the replay at the same level has to give the same.
 fn assert_reproduces(project: &Project, run_id: &str, level: &str, script: &str) {
@@ -23,7 +24,7 @@ const LEVELS: [&str; 2] = ["namespaces", "landlock"];
 
 #[test]
 fn renamed_files_are_inputs() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for level in LEVELS {
@@ -67,7 +68,7 @@ sys.exit(libc.renameat2(-100, b'log', -100, b'b', 2))\"; cat log b";
 
 #[test]
 fn result_that_was_there_with_the_same_content_reproduces() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for level in LEVELS {
@@ -111,7 +112,7 @@ fn result_that_was_there_with_the_same_content_reproduces() {
 
 #[test]
 fn file_read_through_a_link_of_its_process_is_an_input() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for level in LEVELS {

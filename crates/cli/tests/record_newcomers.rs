@@ -3,22 +3,14 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
 use runseal_testkit::cli::Ran;
-
-fn has_python() -> bool {
-    let found = Path::new("/usr/bin/python3").exists();
-    if !found {
-        println!("SKIPPED: /usr/bin/python3 is not installed");
-    }
-    found
-}
+use runseal_testkit::skip::{need_isolation, need_python};
 
 #[test]
 fn virtual_environment_of_the_folder_is_replayed_from_the_bundle_alone() {
-    if !has_isolation() || !has_python() {
+    if !need_isolation() || !need_python() {
         return;
     }
     let project = Project::new();
@@ -71,7 +63,7 @@ fn virtual_environment_of_the_folder_is_replayed_from_the_bundle_alone() {
 
 #[test]
 fn links_that_lead_to_links_come_back_in_a_replay() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -117,7 +109,7 @@ fn command_that_is_typed_in_the_wrong_way_is_answered_with_the_right_one() {
 
 #[test]
 fn failure_says_what_the_sandbox_may_have_to_do_with_it() {
-    if !has_isolation() || !has_python() {
+    if !need_isolation() || !need_python() {
         return;
     }
     let project = Project::new();
@@ -150,7 +142,7 @@ fn failure_says_what_the_sandbox_may_have_to_do_with_it() {
 
 #[test]
 fn summary_counts_in_words_that_people_use() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

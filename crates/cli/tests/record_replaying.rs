@@ -6,9 +6,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
 use runseal_testkit::cli::Ran;
 use runseal_testkit::project_root;
+use runseal_testkit::skip::need_isolation;
 
 fn replay(project: &Project, run_id: &str, more: &[&str]) -> Ran {
     let bundle = format!("RUN_BUNDLE/{run_id}");
@@ -65,7 +66,7 @@ fn failed_run_that_says_it_did_not_fail_is_shown_as_failed() {
 
 #[test]
 fn limits_of_a_replay_are_the_given_ones_and_reaching_one_is_no_divergence() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -97,7 +98,7 @@ fn limits_of_a_replay_are_the_given_ones_and_reaching_one_is_no_divergence() {
 
 #[test]
 fn secret_is_given_again_and_never_shown() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -148,7 +149,7 @@ fn secret_is_given_again_and_never_shown() {
 
 #[test]
 fn secret_of_several_lines_is_shown_nowhere_in_any_spelling() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -205,7 +206,7 @@ fn secret_of_several_lines_is_shown_nowhere_in_any_spelling() {
 
 #[test]
 fn folder_of_given_files_is_searched_through_no_link_and_for_fitting_sizes_only() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let both = [Some(Project::new()), Project::of_ordinary_user()];
@@ -239,7 +240,7 @@ fn folder_of_given_files_is_searched_through_no_link_and_for_fitting_sizes_only(
 
 #[test]
 fn program_of_the_folder_on_the_path_is_the_one_of_the_copy() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -280,7 +281,7 @@ fn program_of_the_folder_on_the_path_is_the_one_of_the_copy() {
 
 #[test]
 fn stack_limit_is_the_callers_and_other_answers_of_the_kernel_are_named() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -305,7 +306,7 @@ fn stack_limit_is_the_callers_and_other_answers_of_the_kernel_are_named() {
 
 #[test]
 fn names_that_a_replay_cannot_show_are_gaps() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -335,7 +336,7 @@ fn names_that_a_replay_cannot_show_are_gaps() {
 
 #[test]
 fn temporary_files_do_not_change_the_bundle() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -369,7 +370,7 @@ fn temporary_files_do_not_change_the_bundle() {
 
 #[test]
 fn hints_name_what_is_missing() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

@@ -7,10 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::need_isolation;
 use runseal_testkit::terminal::{On, OnTerminal};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
 
 const LEVELS: [&str; 3] = ["namespaces", "landlock", "none"];
 
@@ -27,7 +28,7 @@ fn sealed(project: &Project, run_id: &str, name: &str) -> String {
 }
 
 fn projects() -> Vec<Project> {
-    if !has_isolation() {
+    if !need_isolation() {
         return Vec::new();
     }
     let ordinary = Project::of_ordinary_user();
@@ -82,7 +83,7 @@ fn terminal_stays_a_terminal_at_every_level() {
 
 #[test]
 fn terminal_recording_that_was_changed_is_found() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -103,7 +104,7 @@ fn terminal_recording_that_was_changed_is_found() {
 
 #[test]
 fn keys_size_and_modes_are_passed_on_and_nothing_typed_is_kept() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -155,7 +156,7 @@ fn keys_size_and_modes_are_passed_on_and_nothing_typed_is_kept() {
 
 #[test]
 fn keys_that_nobody_reads_do_not_keep_a_run_from_being_replayed() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -180,7 +181,7 @@ fn keys_that_nobody_reads_do_not_keep_a_run_from_being_replayed() {
 
 #[test]
 fn own_terminal_is_as_it_was_however_a_run_ends() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -212,7 +213,7 @@ fn own_terminal_is_as_it_was_however_a_run_ends() {
 
 #[test]
 fn streams_that_are_no_terminal_stay_what_they_are() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -342,7 +343,7 @@ fn interrupted_run_is_sealed_as_one_with_what_it_had_written() {
 
 #[test]
 fn command_that_ignores_interrupts_is_ended_and_one_that_is_typed_at_is_not() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -394,7 +395,7 @@ fn start_plainly(project: &Project, arguments: &[&str], stdin: Stdio) -> Child {
 
 #[test]
 fn signals_are_passed_on_without_a_terminal_too() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -477,7 +478,7 @@ fn pipe_on_standard_input_is_passed_on_sealed_and_replayed() {
 
 #[test]
 fn input_without_end_is_sealed_as_far_as_it_was_taken() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -498,7 +499,7 @@ fn input_without_end_is_sealed_as_far_as_it_was_taken() {
 
 #[test]
 fn input_beyond_its_bound_stops_the_run_and_is_told() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -546,7 +547,7 @@ fn input_beyond_its_bound_stops_the_run_and_is_told() {
 
 #[test]
 fn nothing_on_standard_input_is_the_null_device() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -558,7 +559,7 @@ fn nothing_on_standard_input_is_the_null_device() {
 
 #[test]
 fn terminal_that_is_flooded_still_takes_an_interrupt() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

@@ -4,28 +4,16 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
 use runseal_testkit::project_root;
+use runseal_testkit::skip::{need_isolation, need_program, need_python};
 
 const MARK: &str = "<!-- walk: ";
 
 /// Whether a program is there; in CI all have to be.
-fn has(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|entry| entry.join(program).exists());
-    assert!(
-        found || std::env::var_os("CI").is_none(),
-        "CI must have {program}"
-    );
-    if !found {
-        println!("SKIPPED: {program} is not installed");
-    }
-    found
-}
-
 #[test]
 fn walks_of_the_page_run_as_shown() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let page = std::fs::read_to_string(project_root().join("docs/record.md")).unwrap();
@@ -40,7 +28,7 @@ fn walks_of_the_page_run_as_shown() {
             _ => &["sh"],
         };
         count += 1;
-        if !needed.iter().all(|program| has(program)) {
+        if !needed.iter().all(|program| need_program(program)) {
             continue;
         }
         let project = Project::new();
@@ -68,7 +56,7 @@ fn walks_of_the_page_run_as_shown() {
 
 #[test]
 fn new_engine_of_every_language_is_checked_run_and_replayed_as_it_is() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for (language, program) in [
@@ -77,7 +65,7 @@ fn new_engine_of_every_language_is_checked_run_and_replayed_as_it_is() {
         ("node", "node"),
         ("rust", "rustc"),
     ] {
-        if !has(program) {
+        if !need_program(program) {
             continue;
         }
         let project = Project::new();
@@ -141,7 +129,7 @@ fn new_engine_of_every_language_is_checked_run_and_replayed_as_it_is() {
 
 #[test]
 fn engine_whose_module_was_replaced_is_not_replayable() {
-    if !has_isolation() || !Path::new("/usr/bin/python3").exists() {
+    if !need_isolation() || !need_python() {
         return;
     }
     let project = Project::new();

@@ -5,8 +5,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::{need_isolation, need_python};
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
 
 /// The projects to try: of whoever runs the tests and, if that is root, of an ordinary user.
 fn projects() -> Vec<Project> {
@@ -41,7 +42,7 @@ fn run(command: &mut Command) -> Ran {
 
 #[test]
 fn program_of_any_folder_on_the_path_is_the_one_that_runs() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for project in projects() {
@@ -61,7 +62,7 @@ fn program_of_any_folder_on_the_path_is_the_one_that_runs() {
 
 #[test]
 fn locale_time_zone_and_settings_are_those_of_the_shell() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for project in projects() {
@@ -86,7 +87,7 @@ fn locale_time_zone_and_settings_are_those_of_the_shell() {
 
 #[test]
 fn key_is_seen_by_no_way_in_a_hostile_folder() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for project in projects() {
@@ -116,7 +117,7 @@ fn key_is_seen_by_no_way_in_a_hostile_folder() {
 
 #[test]
 fn limit_is_told_by_name_and_is_no_result() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -169,7 +170,7 @@ fn limit_is_told_by_name_and_is_no_result() {
 
 #[test]
 fn network_beyond_is_named_and_loopback_works() {
-    if !has_isolation() || !std::path::Path::new("/usr/bin/python3").exists() {
+    if !need_isolation() || !need_python() {
         return;
     }
     let script = "\
@@ -212,7 +213,7 @@ fn world_is_shown_and_hides_what_is_named() {
     for part in ["~/.ssh", own, "loopback", "PATH="] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
     }
-    if has_isolation() {
+    if need_isolation() {
         let script = "ls ../own 2>&1; true";
         let ran = run(&mut in_home(
             &project,

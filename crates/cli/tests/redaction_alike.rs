@@ -11,6 +11,7 @@ use regex::Regex;
 use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::folders::files_of;
 use runseal_testkit::isolation;
+use runseal_testkit::skip::need_isolation;
 
 use crate::redaction_support::{open_engine, seal_with};
 use crate::signing_support::{bench, ok};
@@ -157,8 +158,7 @@ fn record(bench: &Bench, arguments: &[&str], to: &str) {
 
 #[test]
 fn copies_of_recorded_commands_that_differ_in_what_is_withheld_are_alike() {
-    if isolation::sandbox().is_none() {
-        eprintln!("SKIPPED: commands cannot be isolated here");
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();

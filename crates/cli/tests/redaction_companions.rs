@@ -4,14 +4,14 @@ use std::fs;
 use std::process::Stdio;
 
 use runseal_testkit::cli::{Bench, Ran};
+use runseal_testkit::skip::need_isolation;
 
 use crate::redaction_support::{INPUT, OUTPUT, handed_over, pack, redact, seal};
 use crate::signing_support::{bench, keygen, ok, trust_ada};
 
 /// Records a command as `out/r1`, redactable, in the folder `work`; whether commands can be isolated.
 fn record(bench: &Bench, code: i32, arguments: &[&str]) -> bool {
-    if runseal_testkit::isolation::sandbox().is_none() {
-        eprintln!("SKIPPED: commands cannot be isolated here");
+    if !need_isolation() {
         return false;
     }
     let options = [

@@ -11,6 +11,7 @@ use runseal_core::digest::Digest;
 use runseal_testkit::cli::Bench;
 use runseal_testkit::folders::{copy_folder, files_of, open_up};
 use runseal_testkit::project_root;
+use runseal_testkit::skip::need_isolation;
 
 use crate::redaction_support::{INPUT, INTENT, OUTPUT, handed_over, pack, redact, seal};
 use crate::signing_support::{bench, keygen, ok};
@@ -333,8 +334,7 @@ fn inspect_and_page_show_bars_with_reasons() {
 #[test]
 fn recorded_command_is_redacted_logged_and_gives_nothing_away() {
     let (_folder, bench) = bench();
-    if runseal_testkit::isolation::sandbox().is_none() {
-        eprintln!("SKIPPED: commands cannot be isolated here");
+    if !need_isolation() {
         return;
     }
     keygen(&bench, "log.key", "ed25519", "pem");

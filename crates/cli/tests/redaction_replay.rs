@@ -3,8 +3,9 @@
 use std::fs;
 use std::process::Command;
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::need_isolation;
 
 /// Reads a table, writes how long it is, its sum, and something that is never twice the same.
 const SCRIPT: &str = "wc -l < data.csv > lines.txt
@@ -14,7 +15,7 @@ echo 'two lines'
 ";
 
 fn recorded() -> Option<Project> {
-    if !has_isolation() {
+    if !need_isolation() {
         return None;
     }
     let project = Project::new();
@@ -125,7 +126,7 @@ fn copy_that_was_changed_or_shows_nothing_to_compare_with_is_not_replayable() {
 
 #[test]
 fn copy_of_an_engines_run_is_replayed_with_what_its_output_shows() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

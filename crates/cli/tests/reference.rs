@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use runseal_testkit::project_root;
+use runseal_testkit::skip::need_program;
 use serde_json::Value;
 
 const LEVELS: [&[&str]; 3] = [&["--lenient"], &[], &["--strict"]];
@@ -23,23 +24,6 @@ const NOT_ASKED: [&str; 3] = ["BS2", "RC5", "RD7"];
 const NOT_JUDGED: [&str; 4] = ["archive", "bag", "checksums", "engine"];
 
 type Verdict = BTreeSet<(String, Option<String>)>;
-
-/// Whether the tests can run; in CI they have to.
-fn has_python() -> bool {
-    let runs = Command::new("python3")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    assert!(
-        runs || std::env::var_os("CI").is_none(),
-        "there is no python3"
-    );
-    if !runs {
-        println!("SKIPPED: there is no python3");
-    }
-    runs
-}
 
 fn python(arguments: &[&str], input: &str) -> String {
     let mut child = Command::new("python3")
@@ -133,7 +117,7 @@ fn difference(path: &str, level: &[&str], ours: &Verdict, theirs: &Verdict) -> S
 
 #[test]
 fn reference_verifier_agrees_on_every_vector_at_three_levels() {
-    if !has_python() {
+    if !need_program("python3") {
         return;
     }
     let mut wrong = Vec::new();
@@ -174,7 +158,7 @@ fn unit_in(mutant: &Path) -> PathBuf {
 
 #[test]
 fn reference_verifier_agrees_on_mutants() {
-    if !has_python() {
+    if !need_program("python3") {
         return;
     }
     let number = |name: &str, default: usize| {
@@ -254,7 +238,7 @@ fn pages_below(folder: &Path, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn python_on_pages_prints_what_the_pages_show() {
-    if !has_python() {
+    if !need_program("python3") {
         return;
     }
     let mut pages = Vec::new();

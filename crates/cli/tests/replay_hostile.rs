@@ -7,10 +7,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::record_support::Project;
 use crate::record_support::forged::Forged;
-use crate::record_support::{Project, has_isolation};
 use runseal_core::digest::Digest;
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::need_isolation;
 use serde_json::json;
 
 const KEY: &str = "PRIVATE-KEY-OF-THE-CALLER";
@@ -64,7 +65,7 @@ fn replay_at(project: &Project, bundle: &Forged, level: &str) -> Ran {
 
 #[test]
 fn bundle_that_leads_to_a_private_key_does_not_have_it_shown() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for (project, home) in projects() {
@@ -122,7 +123,7 @@ fn bundle_that_leads_to_a_private_key_does_not_have_it_shown() {
 
 #[test]
 fn recording_in_a_cloned_folder_seals_nothing_from_outside_it() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for (project, home) in projects() {
@@ -147,7 +148,7 @@ fn recording_in_a_cloned_folder_seals_nothing_from_outside_it() {
 
 #[test]
 fn replay_shows_no_folder_of_the_callers_path() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -180,7 +181,7 @@ fn replay_shows_no_folder_of_the_callers_path() {
 
 #[test]
 fn files_of_the_machine_that_a_bundle_names_are_opened_only_where_the_command_sees_them() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -223,7 +224,7 @@ fn files_of_the_machine_that_a_bundle_names_are_opened_only_where_the_command_se
 
 #[test]
 fn few_names_that_ask_for_many_folders_are_refused_before_any_is_made() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -241,7 +242,7 @@ fn few_names_that_ask_for_many_folders_are_refused_before_any_is_made() {
 
 #[test]
 fn few_links_that_ask_for_many_folders_are_refused_before_any_is_made() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -259,7 +260,7 @@ fn few_links_that_ask_for_many_folders_are_refused_before_any_is_made() {
 
 #[test]
 fn relative_entry_of_the_callers_path_is_not_taken_from_where_the_bundle_says() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -292,7 +293,7 @@ fn relative_entry_of_the_callers_path_is_not_taken_from_where_the_bundle_says() 
 
 #[test]
 fn file_that_is_only_listed_takes_no_room_at_any_level() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -320,7 +321,7 @@ fn file_that_is_only_listed_takes_no_room_at_any_level() {
 
 #[test]
 fn standard_input_that_changes_after_it_was_verified_is_not_used() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -356,7 +357,7 @@ fn standard_input_that_changes_after_it_was_verified_is_not_used() {
 
 #[test]
 fn folder_that_is_compared_is_not_left_by_a_name_in_the_bundle() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -392,7 +393,7 @@ fn forge_output(project: &Project, name: &str, script: &str, content: &str) -> F
 
 #[test]
 fn link_or_pipe_where_a_file_was_sealed_diverges_whatever_the_file_holds() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -425,7 +426,7 @@ fn add_input(forged: &Forged, path: &Path, bytes: &str, mode: &str) {
 
 #[test]
 fn input_in_a_folder_of_the_callers_path_is_the_bundles() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let both = [Some(Project::new()), Project::of_ordinary_user()];
@@ -467,7 +468,7 @@ fn input_in_a_folder_of_the_callers_path_is_the_bundles() {
 
 #[test]
 fn patterns_of_a_bundle_that_no_recorder_writes_are_not_replayable() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -492,7 +493,7 @@ fn patterns_of_a_bundle_that_no_recorder_writes_are_not_replayable() {
 
 #[test]
 fn names_that_were_not_kept_are_compared_as_far_as_their_list_goes() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();
@@ -530,7 +531,7 @@ fn names_that_were_not_kept_are_compared_as_far_as_their_list_goes() {
 
 #[test]
 fn same_environment_is_refused_where_the_list_leaves_out_what_the_command_uses() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

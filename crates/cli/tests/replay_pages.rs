@@ -3,10 +3,11 @@
 use std::fs;
 use std::process::Command;
 
-use crate::record_support::{Project, has_isolation};
+use crate::record_support::Project;
+use runseal_testkit::skip::need_isolation;
 
 fn project() -> Option<Project> {
-    if !has_isolation() {
+    if !need_isolation() {
         return None;
     }
     let project = Project::new();
@@ -53,7 +54,7 @@ fn run_inside_an_archive_is_replayed_by_the_name_that_answers_give_it() {
 #[test]
 fn page_of_a_replay_is_about_what_was_replayed_and_not_what_is_there_afterwards() {
     const SLEEP: &str = "2.0317";
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let project = Project::new();

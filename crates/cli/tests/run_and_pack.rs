@@ -1,12 +1,11 @@
 //! `run`, `proposal` and `pack` as a user meets them.
 //!
-//! Where this machine offers no isolation the tests that execute say `skipped:`, unless CI=true.
-
-use std::path::Path;
+//! Where this machine offers no isolation the tests that execute say `SKIPPED:`, unless CI=true.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::project_root;
+use runseal_testkit::skip::{need_isolation, need_program};
 
 const CLEAR: &str = "examples/intents/clear.json";
 
@@ -26,19 +25,7 @@ fn place() -> Place {
 
 /// A place to run in, where this machine can isolate what runs.
 fn isolated() -> Option<Place> {
-    can_isolate().then(place)
-}
-
-fn can_isolate() -> bool {
-    runseal_testkit::isolation::sandbox().is_some()
-}
-
-fn has_program(path: &str) -> bool {
-    let is_here = Path::new(path).exists();
-    if !is_here {
-        println!("skipped: {path} is not here");
-    }
-    is_here
+    need_isolation().then(place)
 }
 
 /// The clear example with work added.
@@ -357,7 +344,7 @@ fn policy_is_enforced_and_its_violation_is_in_the_evidence() {
 
 #[test]
 fn write_outside_the_write_roots_fails_the_action() {
-    if !can_isolate() || !has_program("/usr/bin/node") {
+    if !need_isolation() || !need_program("/usr/bin/node") {
         return;
     }
     let Place { _folder, bench } = place();
@@ -375,7 +362,7 @@ fn write_outside_the_write_roots_fails_the_action() {
 
 #[test]
 fn models_are_recorded_and_replayed_under_dev_only() {
-    if !can_isolate() || !has_program("/usr/bin/curl") {
+    if !need_isolation() || !need_program("/usr/bin/curl") {
         return;
     }
     let Place { _folder, bench } = place();

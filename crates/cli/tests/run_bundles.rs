@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::project_root;
+use runseal_testkit::skip::{need_isolation, need_python};
 
 const EPOCH: &str = "1700000000";
 
@@ -21,10 +22,6 @@ fn bench() -> (tempfile::TempDir, Bench) {
 fn example(name: &str) -> String {
     let path = project_root().join("examples/engines").join(name);
     path.canonicalize().unwrap().to_str().unwrap().to_owned()
-}
-
-fn has_isolation() -> bool {
-    runseal_testkit::isolation::sandbox().is_some()
 }
 
 /// Runs with the clock fixed.
@@ -78,7 +75,7 @@ fn sealed(bench: &Bench) -> Ran {
 
 #[test]
 fn engine_that_writes_more_artifacts_than_allowed_seals_nothing() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -102,12 +99,11 @@ fn engine_that_writes_more_artifacts_than_allowed_seals_nothing() {
 
 #[test]
 fn example_engines_run_verify_and_replay() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     for name in ["resonance-sweep", "csv-statistics"] {
-        if name == "csv-statistics" && !Path::new("/usr/bin/python3").exists() {
-            println!("skipped: csv-statistics needs /usr/bin/python3");
+        if name == "csv-statistics" && !need_python() {
             continue;
         }
         let (_folder, bench) = bench();
@@ -161,7 +157,7 @@ fn example_engines_run_verify_and_replay() {
 
 #[test]
 fn example_engine_that_is_not_deterministic_diverges_and_names_the_field() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -200,8 +196,7 @@ fn example_engine_that_is_not_deterministic_diverges_and_names_the_field() {
 
 #[test]
 fn example_engines_couple_through_a_verified_bundle() {
-    if !has_isolation() || !Path::new("/usr/bin/python3").exists() {
-        println!("skipped: needs isolation and /usr/bin/python3");
+    if !need_isolation() || !need_python() {
         return;
     }
     let (_folder, bench) = bench();
@@ -266,7 +261,7 @@ fn example_engines_couple_through_a_verified_bundle() {
 
 #[test]
 fn engine_without_execute_permission_is_told() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -447,7 +442,7 @@ fn blocks(language: &str) -> Vec<String> {
 
 #[test]
 fn engine_written_by_the_page_works() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -487,7 +482,7 @@ fn engine_written_by_the_page_works() {
 
 #[test]
 fn engine_in_a_private_folder_runs() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -541,7 +536,7 @@ fn forge(folder: &Path, name: &str, edit: impl FnOnce(&mut serde_json::Value)) {
 
 #[test]
 fn executable_hash_of_an_engine_is_compared_with_what_the_bundle_lists() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();

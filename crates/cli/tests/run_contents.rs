@@ -1,12 +1,12 @@
 //! What a run leaves behind for its reader: contents in the pack, policies from files, a replay that
 //! executes, and answers for people.
 
-use std::path::Path;
 use std::process::Command;
 
 use runseal_core::digest::ContentHash;
 use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::project_root;
+use runseal_testkit::skip::{need_isolation, need_program, need_python};
 use serde_json::{Value, json};
 
 const EXECUTE: [&str; 4] = ["run", "intent.json", "--mode", "execute-sandbox"];
@@ -15,10 +15,6 @@ fn bench() -> (tempfile::TempDir, Bench) {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::new(env!("CARGO_BIN_EXE_runseal"), folder.path());
     (folder, bench)
-}
-
-fn can_isolate() -> bool {
-    runseal_testkit::isolation::sandbox().is_some()
 }
 
 /// The clear example with work added.
@@ -51,7 +47,7 @@ fn assert_valid(bench: &Bench, pack: &str) {
 
 #[test]
 fn pack_holds_what_commands_printed_and_left_by_its_hash() {
-    if !can_isolate() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -112,7 +108,7 @@ fn pack_holds_what_commands_printed_and_left_by_its_hash() {
 
 #[test]
 fn pack_of_a_run_whose_files_cannot_be_listed_is_still_valid() {
-    if !can_isolate() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -139,7 +135,7 @@ fn pack_of_a_run_whose_files_cannot_be_listed_is_still_valid() {
 
 #[test]
 fn failed_command_shows_the_end_of_its_standard_error() {
-    if !can_isolate() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -177,8 +173,7 @@ fn run_on_a_terminal_is_for_people_and_elsewhere_json() {
     let asked = bench.run(&["run", "question.json", "--format", "human"]);
     assert!(asked.stdout.contains("QUESTIONS ARE OPEN"), "{asked:?}");
     assert!(asked.stdout.contains("  question "), "{asked:?}");
-    if !Path::new("/usr/bin/script").exists() {
-        println!("SKIPPED: /usr/bin/script, which gives a terminal, is not here");
+    if !need_program("/usr/bin/script") {
         return;
     }
     let command = format!("{} run intent.json", env!("CARGO_BIN_EXE_runseal"));
@@ -193,7 +188,7 @@ fn run_on_a_terminal_is_for_people_and_elsewhere_json() {
 
 #[test]
 fn policy_file_names_programs_and_limits_and_is_shown_resolved() {
-    if !can_isolate() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -210,8 +205,7 @@ fn policy_file_names_programs_and_limits_and_is_shown_resolved() {
             .contains("`python3` is not among allowed_commands"),
         "{refused:?}"
     );
-    if !Path::new("/usr/bin/python3").exists() {
-        println!("SKIPPED: /usr/bin/python3 is not here");
+    if !need_python() {
         return;
     }
     bench.write(
@@ -242,19 +236,12 @@ fn policy_file_names_programs_and_limits_and_is_shown_resolved() {
     assert_eq!(commands, json!(["node", "npm", "npx", "python3"]));
 }
 
-/// Whether a program of this name is on this PATH.
-fn is_on(path: &std::ffi::OsStr, name: &str) -> bool {
-    std::env::split_paths(path).any(|entry| entry.join(name).is_file())
-}
-
 #[test]
 fn programs_that_are_named_are_found_on_the_callers_path_too_and_others_are_not() {
-    let path = std::env::var_os("PATH").unwrap_or_default();
     let has_all = ["python3", "git", "make", "cargo"]
         .iter()
-        .all(|name| is_on(&path, name));
-    if !can_isolate() || !has_all {
-        println!("SKIPPED: python3, git, make and cargo are not all on PATH");
+        .all(|name| need_program(name));
+    if !need_isolation() || !has_all {
         return;
     }
     let (folder, bench) = bench();
@@ -265,6 +252,7 @@ fn programs_that_are_named_are_found_on_the_callers_path_too_and_others_are_not(
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(place, mode).unwrap();
     }
+    let path = std::env::var_os("PATH").unwrap_or_default();
     let entries = std::env::split_paths(&path).chain([tools]);
     let path = std::env::join_paths(entries).unwrap();
     let run = |commands: &[&str], more: &[&str]| -> Ran {
@@ -305,7 +293,7 @@ fn programs_that_are_named_are_found_on_the_callers_path_too_and_others_are_not(
 
 #[test]
 fn policy_with_a_write_root_of_its_own_lets_commands_write_there_and_nowhere_else() {
-    if !can_isolate() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -391,7 +379,7 @@ fn policy_with_model_modes_allows_them_and_no_other_model() {
         ran.stderr.contains("PL4: policy default does not allow"),
         "{ran:?}"
     );
-    if !can_isolate() {
+    if !need_isolation() {
         return;
     }
     arguments.extend([
@@ -412,7 +400,7 @@ fn policy_with_model_modes_allows_them_and_no_other_model() {
 
 #[test]
 fn replay_of_a_pack_executes_it_again_and_compares() {
-    if !can_isolate() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -473,7 +461,7 @@ fn replay_of_a_pack_executes_it_again_and_compares() {
 
 #[test]
 fn replay_of_a_pack_without_its_proposal_takes_it_from_the_intent_or_a_file() {
-    if !can_isolate() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();
@@ -518,11 +506,10 @@ fn replay_of_a_pack_without_its_proposal_takes_it_from_the_intent_or_a_file() {
 
 #[test]
 fn replay_of_a_pack_answers_model_calls_from_its_recording() {
-    if !can_isolate() {
+    if !need_isolation() {
         return;
     }
-    if !Path::new("/usr/bin/curl").exists() {
-        println!("SKIPPED: /usr/bin/curl is not here");
+    if !need_program("/usr/bin/curl") {
         return;
     }
     let (_folder, bench) = bench();
@@ -575,8 +562,7 @@ fn replay_of_a_pack_answers_model_calls_from_its_recording() {
 
 #[test]
 fn models_are_recorded_without_isolation_too() {
-    if !Path::new("/usr/bin/curl").exists() {
-        println!("SKIPPED: /usr/bin/curl is not here");
+    if !need_program("/usr/bin/curl") {
         return;
     }
     let (_folder, bench) = bench();
@@ -605,7 +591,7 @@ fn models_are_recorded_without_isolation_too() {
 
 #[test]
 fn decision_names_the_acceptance_tests_that_count() {
-    if !can_isolate() {
+    if !need_isolation() {
         return;
     }
     let (_folder, bench) = bench();

@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::schema_support::{Schemas, compile, documents, texts};
 use runseal_core::canon::{Dialect, Node, canonical_bytes};
 use runseal_testkit::cli::Bench;
+use runseal_testkit::skip::skip;
 use runseal_testkit::{conformance, folders_in, for_each_line, project_root, text};
 use serde_json::Value;
 
@@ -161,7 +162,7 @@ fn schemas_hold_for_everything_that_the_demo_makes_and_says() {
         ("run-bundle", "good/runs"),
     ] {
         if name == "good/runs" && !runs.is_dir() {
-            println!("skipped: the demo's engine was not run here");
+            skip("the demo's engine was not run");
             continue;
         }
         for found in documents(format, &demo.join(name)) {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::project_root;
+use runseal_testkit::skip::skip_even_in_ci;
 
 const OUTPUT: &str = r#"{"engine":{"engine_code":"RESONANCE_SWEEP","engine_version":"1.0.0"},
     "semantics":"DETERMINISTIC_TRANSFORM","outputs":{"peak_hz":440,"peak_gain":25,"samples":81}}"#;
@@ -47,7 +48,7 @@ impl Poor {
         match code(run("exit 7")) == Some(7) && code(run("/bin/true; exit 7")) != Some(7) {
             true => Some(poor),
             false => {
-                println!("SKIPPED: only root can put this up, with setpriv and prlimit");
+                skip_even_in_ci("only root can refuse a user threads, with setpriv and prlimit");
                 None
             }
         }

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_testkit::cli::{Bench, Ran};
+use runseal_testkit::skip::skip;
 use runseal_trust::dsse::{Envelope, IN_TOTO};
 use runseal_trust::keys::PrivateKey;
 use runseal_trust::statement::{Statement, Target};
@@ -400,7 +401,7 @@ fn allowed_signers_are_read_as_ssh_keygen_reads_them() {
             .stdin(sums)
             .output();
         let Ok(theirs) = theirs else {
-            eprintln!("SKIPPED: ssh-keygen is not installed");
+            skip("ssh-keygen is missing");
             return;
         };
         assert_eq!(ours, theirs.status.success(), "{line}");

@@ -359,6 +359,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, symlink};
 
+    use runseal_testkit::skip::{need_root, skip_even_in_ci};
+
     use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
     use super::*;
@@ -421,7 +423,7 @@ mod tests {
         match mknodat(CWD, &path, FileType::CharacterDevice, mode, makedev(1, 3)) {
             Ok(()) => {}
             Err(errno) => {
-                eprintln!("skipped: this user may not make device nodes ({errno})");
+                skip_even_in_ci(&format!("this user may not make device nodes ({errno})"));
                 return;
             }
         }
@@ -474,10 +476,6 @@ mod tests {
 
     /// An id that no distribution hands out.
     const STRANGER: u32 = 2_000_000_001;
-
-    fn is_root() -> bool {
-        rustix::process::geteuid().is_root()
-    }
 
     #[test]
     fn write_to_a_link_is_refused_and_leaves_what_it_leads_to() {
@@ -542,8 +540,7 @@ mod tests {
 
     #[test]
     fn what_a_stranger_left_in_an_open_folder_is_not_touched() {
-        if !is_root() {
-            eprintln!("skipped: only root can play another user");
+        if !need_root() {
             return;
         }
         let folder = tempfile::tempdir().unwrap();

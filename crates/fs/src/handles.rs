@@ -293,6 +293,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
+    use runseal_testkit::skip::need_root;
+
     use super::*;
 
     #[test]
@@ -333,8 +335,7 @@ mod tests {
 
     #[test]
     fn link_of_a_stranger_is_followed_only_where_nobody_else_can_put_one() {
-        if !rustix::process::geteuid().is_root() {
-            println!("skipped: only root can make what belongs to others");
+        if !need_root() {
             return;
         }
         const STRANGER: Option<u32> = Some(2_000_000_001);

@@ -1,7 +1,7 @@
 //! The attack suite: each test shows an attack working outside the sandbox, so that the test can
 //! fail, and failing inside.
 //!
-//! Where this machine offers no isolation the tests say `skipped:` and check nothing, unless
+//! Where this machine offers no isolation the tests say `SKIPPED:` and check nothing, unless
 //! CI=true, where that is a failure. Run as root, the whole suite runs a second time under an
 //! unprivileged uid (see `as_user`).
 

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use runseal_sandbox::{Isolation, Observe, Sandbox, SandboxError, Spec};
+use runseal_testkit::skip::{need_isolation, need_root};
 use tempfile::TempDir;
 
 /// Where programs lie that every user may run.
@@ -86,10 +87,6 @@ impl Yard {
     }
 }
 
-fn has_isolation() -> bool {
-    runseal_testkit::isolation::sandbox().is_some()
-}
-
 /// Prints what works here, one line each. Does nothing unless a test of this file runs it.
 #[test]
 fn report() {
@@ -154,7 +151,7 @@ fn assert_line(report: &str, line: &str) {
 
 #[test]
 fn nothing_refused_everything_works() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let report = Yard::new().report(&[]);
@@ -169,7 +166,7 @@ fn nothing_refused_everything_works() {
 
 #[test]
 fn without_user_namespaces_landlock_is_left() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let yard = Yard::new();
@@ -182,7 +179,7 @@ fn without_user_namespaces_landlock_is_left() {
 
 #[test]
 fn without_landlock_nothing_isolates() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let yard = Yard::new();
@@ -196,7 +193,7 @@ fn without_landlock_nothing_isolates() {
 
 #[test]
 fn with_a_filter_that_allows_no_listener_nothing_is_observed_and_it_is_said() {
-    if !has_isolation() {
+    if !need_isolation() {
         return;
     }
     let yard = Yard::new();
@@ -214,8 +211,7 @@ fn with_a_filter_that_allows_no_listener_nothing_is_observed_and_it_is_said() {
 
 #[test]
 fn with_a_masked_proc_landlock_is_left() {
-    if !is_root() || !has_isolation() {
-        println!("skipped: only root can put this up");
+    if !need_root() || !need_isolation() {
         return;
     }
     let script =
@@ -230,8 +226,7 @@ fn with_a_masked_proc_landlock_is_left() {
 
 #[test]
 fn with_no_user_namespace_left_landlock_is_left() {
-    if !is_root() || !has_isolation() {
-        println!("skipped: only root can put this up");
+    if !need_root() || !need_isolation() {
         return;
     }
     let yard = Yard::new();
@@ -243,8 +238,7 @@ fn with_no_user_namespace_left_landlock_is_left() {
 
 #[test]
 fn root_without_the_power_to_mount_is_told_so() {
-    if !is_root() || !has_isolation() {
-        println!("skipped: only root can put this up");
+    if !need_root() || !need_isolation() {
         return;
     }
     let yard = Yard::new();

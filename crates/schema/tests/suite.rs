@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use referencing::meta;
 use runseal_core::canon::{Document, Node, ReadOptions, parse_document};
 use runseal_schema::{BadSchema, Draft, Limits, Schema, Surroundings};
+use runseal_testkit::skip::skip;
 
 const DRAFTS: [(&str, Draft); 5] = [
     ("draft4", Draft::Draft4),
@@ -48,11 +49,7 @@ fn suite() -> Option<PathBuf> {
     if folder.join("tests").is_dir() {
         return Some(folder);
     }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "CI must have the suite: .ci/schema-suite fetches it"
-    );
-    println!("SKIPPED: no JSON-Schema-Test-Suite; .ci/schema-suite fetches it");
+    skip("no JSON-Schema-Test-Suite; .ci/schema-suite fetches it");
     None
 }
 

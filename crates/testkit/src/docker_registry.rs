@@ -12,27 +12,13 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::postgres::skip;
+use crate::skip::need_program;
 
 /// A running registry.
 pub struct DockerRegistry {
     folder: TempDir,
     child: Child,
     port: u16,
-}
-
-/// Whether a program is installed. If not, prints a message; with CI=true, panics.
-pub fn has_program(name: &str) -> bool {
-    let is_there = Command::new(name)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok();
-    if !is_there {
-        skip(&format!("{name} is not installed; .ci/servers installs it"));
-    }
-    is_there
 }
 
 /// A port that is free now.
@@ -64,7 +50,7 @@ impl DockerRegistry {
 
     /// Starts a registry that keeps its data in `data`, with more lines of configuration.
     pub fn start_in(data: Option<&Path>, more: &str) -> Option<Self> {
-        if !has_program("docker-registry") {
+        if !need_program("docker-registry") {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 
 use runseal_sandbox::{Missing, Sandbox};
 
+use crate::skip::skip;
+
 /// The sandbox, probed once for all tests of a process; `None`, with a message, if this machine
 /// offers no isolation. With CI=true that is a failure: nothing may be skipped there.
 pub fn sandbox() -> Option<Sandbox> {
@@ -11,13 +13,7 @@ pub fn sandbox() -> Option<Sandbox> {
     match PROBED.get_or_init(Sandbox::probe) {
         Ok(sandbox) => Some(sandbox.clone()),
         Err(missing) => {
-            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-            assert!(
-                !in_ci,
-                "CI must offer isolation: {missing}; {}",
-                missing.hint()
-            );
-            println!("skipped: {missing}");
+            skip(&format!("no isolation: {missing}; {}", missing.hint()));
             None
         }
     }

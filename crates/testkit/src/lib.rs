@@ -19,6 +19,7 @@ pub mod isolation;
 pub mod object_storage;
 pub mod odd_registry;
 pub mod postgres;
+pub mod skip;
 pub mod small_disk;
 pub mod terminal;
 
@@ -50,11 +51,7 @@ pub fn conformance() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "CI must have ../shared/conformance"
-    );
-    println!("skipped: ../shared/conformance is not here");
+    skip::skip("../shared/conformance is missing");
     None
 }
 

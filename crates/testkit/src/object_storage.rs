@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::postgres::skip;
 use crate::project_root;
+use crate::skip::skip;
 
 /// The key of the only user.
 pub const KEY: &str = "AKIATESTKEY";

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::skip::skip;
 use crate::small_disk::is_root;
 
 /// The superuser's password, which no message may show.
@@ -94,13 +95,6 @@ fn programs() -> Option<PathBuf> {
         .collect();
     versions.sort();
     versions.pop()
-}
-
-/// Prints why a test is skipped; with CI=true, panics instead.
-pub fn skip(reason: &str) {
-    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-    assert!(!in_ci, "CI must have it: {reason}");
-    println!("SKIPPED: {reason}");
 }
 
 impl Server {

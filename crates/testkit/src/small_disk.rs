@@ -8,7 +8,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::postgres::skip;
+use crate::skip::{need_root, skip};
 
 /// A separate disk in memory; it is unmounted when it is dropped.
 pub struct SmallDisk {
@@ -24,8 +24,7 @@ impl SmallDisk {
     /// Mounts a disk that every user may write to. Mounting needs root: `None`, with a message, for
     /// other users. With CI=true, root must be able to mount it.
     pub fn mount(megabytes: u32) -> Option<Self> {
-        if !is_root() {
-            println!("SKIPPED: mounting a small disk needs root");
+        if !need_root() {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

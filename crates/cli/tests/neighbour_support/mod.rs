@@ -5,6 +5,7 @@ use std::process::Command;
 
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
+use runseal_testkit::skip::skip;
 use serde_json::Value;
 
 /// The folder of the virtual environment's programs, or nothing where it is not installed.
@@ -17,14 +18,7 @@ pub fn tools() -> Option<PathBuf> {
     if programs.join("bagit.py").is_file() {
         return Some(programs);
     }
-    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-    assert!(
-        !in_ci,
-        "CI must have them: `.ci/neighbour-tools` installs them"
-    );
-    println!(
-        "SKIPPED: bagit, roc-validator and runcrate are not installed; `.ci/neighbour-tools` does that"
-    );
+    skip("bagit, roc-validator and runcrate are missing; .ci/neighbour-tools installs them");
     None
 }
 

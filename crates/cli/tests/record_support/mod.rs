@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use runseal_testkit::cli::Ran;
+use runseal_testkit::skip::need_root;
 
 pub mod forged;
 
@@ -14,15 +15,6 @@ pub mod forged;
 pub struct Project {
     home: tempfile::TempDir,
     user: Option<u32>,
-}
-
-/// Whether commands can be isolated here; says so where not.
-pub fn has_isolation() -> bool {
-    let found = runseal_testkit::isolation::sandbox().is_some();
-    if !found {
-        println!("SKIPPED: no isolation on this machine");
-    }
-    found
 }
 
 impl Project {
@@ -37,7 +29,7 @@ impl Project {
 
     /// The same of an ordinary user; nothing where the tests themselves run as one.
     pub fn of_ordinary_user() -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
+        if !need_root() {
             return None;
         }
         let mut project = Self::new();

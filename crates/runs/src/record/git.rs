@@ -485,6 +485,8 @@ mod tests {
     use std::process::Command;
     use std::time::Duration;
 
+    use runseal_testkit::skip::skip;
+
     use super::*;
 
     /// A repository with one commit; nothing where there is no git.
@@ -523,7 +525,7 @@ mod tests {
         let top = top.path().canonicalize().unwrap();
         let folder = top.join("p");
         if repository(&folder).is_none() {
-            println!("skipped: there is no git");
+            skip("git is missing");
             return;
         }
         fs::create_dir(folder.join("sub")).unwrap();

@@ -3,15 +3,15 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::arena::{arena, is_root, open_up};
+use crate::arena::{arena, open_up};
+use runseal_testkit::skip::need_root;
 
 #[test]
 fn every_attack_fails_for_an_ordinary_user_too() {
     if arena().is_none() {
         return;
     }
-    if !is_root() {
-        println!("skipped: this is an ordinary user already");
+    if !need_root() {
         return;
     }
     // Where the user may read it: the build folder need not be.

@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use runseal_sandbox::{Ending, Mount};
+use runseal_testkit::skip::{need_root, skip_even_in_ci};
 
 use crate::arena::{
     arena, assert_refused, assert_works, attack_outside, attacker, is_root, open_up, text,
@@ -32,8 +33,7 @@ fn mount_fails() {
 #[test]
 fn setuid_program_gives_no_other_user() {
     let Some(arena) = arena() else { return };
-    if !is_root() {
-        println!("skipped: only root can make a program of root's");
+    if !need_root() {
         return;
     }
     let folder = arena.outside("programs");
@@ -94,7 +94,7 @@ fn io_uring_is_out_of_reach() {
     let Some(arena) = arena() else { return };
     let outside = attack_outside(&["io-uring"]);
     if !outside.status.success() {
-        println!("skipped: this kernel has io_uring switched off");
+        skip_even_in_ci("this kernel has io_uring switched off");
         return;
     }
     assert_refused(&arena.attack(&["io-uring"]));
@@ -113,7 +113,7 @@ fn thirty_two_bit_system_call_ends_the_process() {
     let Some(arena) = arena() else { return };
     let outside = attack_outside(&["compat"]);
     if !outside.status.success() {
-        println!("skipped: this kernel has no 32-bit system calls");
+        skip_even_in_ci("this kernel has no 32-bit system calls");
         return;
     }
     let outcome = arena.attack(&["compat"]);

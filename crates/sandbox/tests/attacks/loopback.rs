@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use runseal_sandbox::{Ending, Isolation, Loopback, Sandbox, SandboxError, Spec};
+use runseal_testkit::skip::{need_program, skip_even_in_ci};
 
 use crate::arena::{Arena, arena, assert_refused, assert_works, attack_outside, text};
 
@@ -187,8 +188,7 @@ fn loopback_whose_listener_nobody_serves_does_not_hold_the_run_up() {
 fn loopback_answers_come_back() {
     let Some(arena) = arena() else { return };
     let mut spec = arena.spec(&["sh", "-c", "exec 3<>/dev/tcp/127.0.0.1/4100; cat <&3"]);
-    if !std::path::Path::new("/bin/bash").exists() {
-        println!("skipped: there is no bash");
+    if !need_program("/bin/bash") {
         return;
     }
     spec.command = ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/4100; cat <&3"]
@@ -209,7 +209,7 @@ fn loopback_answers_come_back() {
 fn loopback_of_the_host_is_one_port_where_there_are_only_landlock_and_filters() {
     let Some(arena) = arena() else { return };
     let Ok(sandbox) = Sandbox::probe_at(Isolation::Landlock) else {
-        println!("skipped: no Landlock here");
+        skip_even_in_ci("no Landlock here");
         return;
     };
     let (listener, other) = (
@@ -228,7 +228,7 @@ fn loopback_of_the_host_is_one_port_where_there_are_only_landlock_and_filters() 
     let reached = attack(&["reach", "127.0.0.1", &port.to_string()]);
     let reached = match reached {
         Err(SandboxError::Missing(missing)) => {
-            println!("skipped: {missing}");
+            skip_even_in_ci(&missing.to_string());
             return;
         }
         reached => reached.unwrap(),

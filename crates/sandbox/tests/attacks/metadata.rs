@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
 use runseal_sandbox::{Isolation, Observe, Outcome, Sandbox, Spec};
+use runseal_testkit::skip::skip_even_in_ci;
 
 use crate::arena::{Arena, arena, text};
 
@@ -15,7 +16,7 @@ fn run(arena: &Arena, script: &str, is_observed: bool) -> Option<Outcome> {
     let sandbox = match Sandbox::probe_at(Isolation::Landlock) {
         Ok(sandbox) => sandbox,
         Err(missing) => {
-            println!("skipped: {} ({})", missing.layer, missing.reason);
+            skip_even_in_ci(&format!("{} ({})", missing.layer, missing.reason));
             return None;
         }
     };

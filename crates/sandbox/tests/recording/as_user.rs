@@ -1,13 +1,13 @@
 //! The same suite for the other kind of caller: root's tests run it again as an ordinary user.
 
+use runseal_testkit::skip::need_root;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 #[test]
 fn everything_holds_for_an_ordinary_user_too() {
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: this is an ordinary user already");
+    if !need_root() {
         return;
     }
     // Where the user may read it: the build folder need not be.

@@ -5,8 +5,9 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
 use runseal_sandbox::{Changed, Ending, Isolation, LayerKind, Limit, SandboxError, SpecError};
+use runseal_testkit::skip::{need_python, need_root};
 
-use crate::project::{Project, change, has_python, levels, short, text};
+use crate::project::{Project, change, levels, short, text};
 
 #[test]
 fn changes_are_found_and_the_real_folder_stays() {
@@ -210,7 +211,7 @@ fn temporary_files_beyond_their_limit_are_not_kept_at_any_level() {
 
 #[test]
 fn attribute_that_the_command_gives_a_folder_deletes_nothing_in_it() {
-    if !has_python() {
+    if !need_python() {
         return;
     }
     for sandbox in levels() {
@@ -329,7 +330,7 @@ fn command_that_removes_everything_removes_nothing_real() {
 #[test]
 fn devices_cannot_be_made_and_sockets_are_reported() {
     for sandbox in levels() {
-        if sandbox.isolation() == Isolation::None || !has_python() {
+        if sandbox.isolation() == Isolation::None || !need_python() {
             continue;
         }
         let project = Project::new();
@@ -404,8 +405,7 @@ fn folder_of_another_user_is_the_commands_own_for_root() {
     let Some(sandbox) = runseal_testkit::isolation::sandbox() else {
         return;
     };
-    if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root may give a folder away");
+    if !need_root() {
         return;
     }
     let project = Project::new();

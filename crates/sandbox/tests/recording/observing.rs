@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use runseal_sandbox::{FirstUse, Gap, Isolation, Observe, ObservedKind};
+use runseal_testkit::skip::need_python;
 
-use crate::project::{Project, has_python, levels, text};
+use crate::project::{Project, levels, text};
 
 #[test]
 fn files_read_written_and_executed_are_seen() {
@@ -117,7 +118,7 @@ print(open(f'/proc/{os.getpid()}/cwd/script.sh').read(), end='')
 os.set_inheritable(os.open('tool', os.O_PATH), True)
 os.execv('/proc/self/fd/4', ['tool'])
 ";
-    if !has_python() {
+    if !need_python() {
         return;
     }
     for sandbox in levels() {
@@ -154,7 +155,7 @@ try:
 except OSError as error:
     print(type(error).__name__)
 ";
-    if !has_python() {
+    if !need_python() {
         return;
     }
     for sandbox in levels() {

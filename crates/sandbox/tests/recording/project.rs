@@ -7,6 +7,7 @@ use std::time::Duration;
 use runseal_sandbox::{
     Change, Changed, FolderLayer, Isolation, Observe, ObservedFile, Recorded, Sandbox, Spec,
 };
+use runseal_testkit::skip::skip_even_in_ci;
 use tempfile::TempDir;
 
 /// Folders of one test.
@@ -21,21 +22,10 @@ pub(crate) fn levels() -> Vec<Sandbox> {
     let mut found: Vec<Sandbox> = runseal_testkit::isolation::sandbox().into_iter().collect();
     match Sandbox::at(Isolation::Landlock) {
         Ok(sandbox) => found.push(sandbox),
-        Err(missing) => println!("skipped: {missing}"),
+        Err(missing) => skip_even_in_ci(&missing.to_string()),
     }
     found.push(Sandbox::without_isolation());
     found
-}
-
-/// Whether the system's Python is there, with a message where it is not. CI must have it.
-pub(crate) fn has_python() -> bool {
-    let is_there = Path::new("/usr/bin/python3").exists();
-    if !is_there {
-        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!in_ci, "CI must have /usr/bin/python3");
-        println!("SKIPPED: no /usr/bin/python3");
-    }
-    is_there
 }
 
 impl Project {

@@ -8,9 +8,10 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use runseal_sandbox::{Ordinary, Recorded, Sandbox, Spec, View, ViewAccess, ViewPlace};
+use runseal_testkit::skip::need_python;
 use tempfile::TempDir;
 
-use crate::project::{Project, has_python, open_up};
+use crate::project::{Project, open_up};
 
 /// A home with a secret and things beside it.
 struct Home(TempDir);
@@ -151,7 +152,7 @@ fn layered_place_is_written_in_the_run_and_stays_as_it_is() {
 #[test]
 fn sockets_and_pipes_of_the_host_lead_nowhere() {
     let Some(sandbox) = isolating() else { return };
-    if !has_python() {
+    if !need_python() {
         return;
     }
     let home = Home::new();

@@ -222,6 +222,8 @@ pub(super) fn safe_path(path: &Path) -> Result<SafePath, AccessError> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use runseal_testkit::skip::need_root;
+
     use super::*;
 
     #[test]
@@ -255,8 +257,7 @@ mod tests {
 
     #[test]
     fn file_that_only_root_may_read_is_not_one_that_the_command_could() {
-        if !rustix::process::geteuid().is_root() {
-            println!("skipped: only root may read more than the command");
+        if !need_root() {
             return;
         }
         const OTHER: u32 = 2_000_000_001;
