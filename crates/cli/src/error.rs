@@ -46,6 +46,13 @@ impl CliError {
         self
     }
 
+    /// Replaces how the command ends and the code.
+    pub fn instead(mut self, outcome: Outcome, code: &'static str) -> Self {
+        self.outcome = outcome;
+        self.code = code;
+        self
+    }
+
     /// Replaces the message.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();

@@ -8,17 +8,26 @@
 use std::borrow::Cow;
 use std::error::Error;
 
-use crate::verify::Outcome;
+use crate::verify::{Finding, Outcome};
 
 /// An error that can be reported to people and programs.
 pub trait Diagnose: Error {
     /// What to report.
     fn diagnosis(&self) -> Diagnosis;
+
+    /// Why something was refused, rule by rule, if that is what happened.
+    fn findings(&self) -> &[Finding] {
+        &[]
+    }
 }
 
 impl<E: Diagnose + ?Sized> Diagnose for &E {
     fn diagnosis(&self) -> Diagnosis {
         (**self).diagnosis()
+    }
+
+    fn findings(&self) -> &[Finding] {
+        (**self).findings()
     }
 }
 

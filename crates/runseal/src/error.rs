@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use runseal_core::canon::{JsonError, NoCanonicalForm};
-use runseal_core::diagnosis::{Diagnose, Location, with_cause};
+use runseal_core::diagnosis::{Diagnose, Location};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
 use runseal_fs::clock::ClockError;
@@ -17,12 +18,14 @@ use runseal_runs::run::seal::SealError;
 
 /// Why something could not be done. What is wrong with evidence is not an error: it is in a
 /// [`Report`](crate::Report).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Error {
     code: &'static str,
     message: String,
     hint: Option<Cow<'static, str>>,
     findings: Vec<Finding>,
+    /// The error of a library that this one reports. Only its cause is shown: its type may change.
+    origin: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
@@ -32,6 +35,7 @@ impl Error {
             message: message.into(),
             hint: None,
             findings: Vec::new(),
+            origin: None,
         }
     }
 
@@ -50,8 +54,8 @@ impl Error {
         &self.findings
     }
 
-    /// The error of a library, with the findings because of which it was refused.
-    fn diagnosed(error: &dyn Diagnose, findings: Vec<Finding>) -> Self {
+    /// The error of a library.
+    fn diagnosed(error: impl Diagnose + Send + Sync + 'static) -> Self {
         let diagnosis = error.diagnosis();
         let message = match diagnosis.location {
             Location::Within(part) => format!("{}, at{part}", diagnosis.message),
@@ -61,7 +65,8 @@ impl Error {
             code: diagnosis.code,
             message,
             hint: diagnosis.hint,
-            findings,
+            findings: error.findings().to_vec(),
+            origin: Some(Arc::new(error)),
         }
     }
 }
@@ -78,14 +83,29 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+/// The message names its causes already; this gives the first of them as a value, such as an [`std::io::Error`].
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.origin.as_ref()?.source()
+    }
+}
 
-/// Errors that need nothing but their diagnosis.
+/// Errors are equal if they report the same.
+impl PartialEq for Error {
+    fn eq(&self, other: &Self) -> bool {
+        let reported = |error: &Self| (error.code, error.message.clone(), error.hint.clone());
+        reported(self) == reported(other) && self.findings == other.findings
+    }
+}
+
+impl Eq for Error {}
+
+/// The libraries' errors, which say all of it themselves.
 macro_rules! diagnosed {
     ($($error:ty),* $(,)?) => {
         $(impl From<$error> for Error {
             fn from(error: $error) -> Self {
-                Self::diagnosed(&error, Vec::new())
+                Self::diagnosed(error)
             }
         })*
     };
@@ -98,49 +118,42 @@ diagnosed!(
     LoadError,
     ClockError,
     PolicyFileError,
+    SealError,
+    DeclareError,
+    RecordError,
+    UnpackError,
 );
 
-impl From<SealError> for Error {
-    fn from(error: SealError) -> Self {
-        match error {
-            SealError::Rejected(findings) => Self {
-                findings,
-                ..Self::new("REJECTED", "nothing was sealed")
-            },
-            other => Self::diagnosed(&other, Vec::new()),
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+    use std::io;
 
-impl From<DeclareError> for Error {
-    fn from(error: DeclareError) -> Self {
-        match error {
-            DeclareError::Seal(error) => error.into(),
-            other => Self::diagnosed(&other, Vec::new()),
-        }
-    }
-}
+    use super::*;
 
-impl From<RecordError> for Error {
-    fn from(error: RecordError) -> Self {
-        match error {
-            RecordError::AskedModels => Self::new("MODELS", error.to_string()),
-            RecordError::NamesNoFiles | RecordError::ComparesExactly => {
-                Self::new("USAGE", error.to_string())
-            }
-            _ => Self::new("REPLAY", with_cause(&error)),
-        }
+    #[test]
+    fn library_error_keeps_its_code_hint_and_findings() {
+        let changed = Error::from(RecordError::Changed("a".to_owned()));
+        assert_eq!(changed.code(), "CHANGED");
+        assert!(changed.hint().is_some());
+        assert_eq!(Error::from(RecordError::NamesNoFiles).code(), "USAGE");
+        let finding = Finding::about_whole("RB1", "wrong");
+        let rejected = Error::from(SealError::Rejected(vec![finding.clone()]));
+        assert_eq!(rejected.findings(), [finding]);
+        assert_eq!(
+            rejected.to_string(),
+            "REJECTED: nothing was sealed\n  RB1 wrong"
+        );
     }
-}
 
-impl From<UnpackError> for Error {
-    fn from(error: UnpackError) -> Self {
-        match error {
-            UnpackError::Faults(findings) => Self {
-                findings,
-                ..Self::new("ARCHIVE", "the archive can be read in more than one way")
-            },
-            other => Self::diagnosed(&other, Vec::new()),
-        }
+    #[test]
+    fn library_error_has_its_cause_as_a_value() {
+        let error = Error::from(SourceError::Io {
+            path: "a".to_owned(),
+            source: io::Error::from_raw_os_error(36),
+        });
+        let cause = error.source().and_then(|cause| cause.downcast_ref());
+        assert_eq!(cause.and_then(io::Error::raw_os_error), Some(36));
+        assert!(error.to_string().starts_with("IO: `a` could not be read: "));
     }
 }

@@ -3,8 +3,9 @@
 use std::io;
 
 use runseal_core::canon::NoCanonicalForm;
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::source::SourceError;
-use runseal_core::verify::Finding;
+use runseal_core::verify::{Finding, Outcome};
 use runseal_sandbox::Limit;
 use runseal_sandbox::outputs::OutputError;
 
@@ -12,7 +13,7 @@ use super::accesses::AccessError;
 use super::run::RunError;
 use crate::run::seal::SealError;
 use crate::run::staging::RunFilesError;
-use runseal_fs::models::SecretSearchError;
+use runseal_fs::models::{SECRET_HINT, SecretSearchError};
 
 /// Why nothing was sealed. Nothing is left behind either.
 #[derive(Debug, thiserror::Error)]
@@ -121,6 +122,96 @@ pub enum RecordError {
     /// The bundle does not verify.
     #[error("the bundle would not verify")]
     Rejected(Vec<Finding>),
+}
+
+impl Diagnose for RecordError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Run(error) => error.diagnosis(),
+            Self::Files(error) => error.diagnosis(),
+            Self::Read(error) => error.diagnosis(),
+            Self::Failed { limit, .. } => {
+                let failed = Diagnosis::invalid(self, "FAILED");
+                match limit {
+                    Some(limit) => failed.hint(limit_hint(*limit)),
+                    None => failed,
+                }
+            }
+            Self::Room { needed, .. } => Diagnosis::unreadable(self, "LIMIT")
+                .message(format!("{self}: nothing was compared"))
+                .hint(format!(
+                    "`--artifact-bytes` lets it write more, which takes at least {needed}; beyond 1 GiB it writes to your disk"
+                )),
+            Self::Access(_) => Diagnosis::invalid(self, "NAME")
+                .hint("rename the file, or keep the command from reading it"),
+            Self::Secret { .. } => Diagnosis::invalid(self, "SECRET")
+                .message(format!("{self}; nothing was sealed"))
+                .hint("keep the command from writing and printing it; `--keep GLOB` leaves out files that it writes"),
+            Self::Seed(_) => Diagnosis::invalid(self, "SEED")
+                .message(format!("{self}; nothing was sealed"))
+                .hint("keep the command from reading the folder of bundles, or keep bundles elsewhere with `--out DIR`"),
+            Self::Changed(_) => Diagnosis::invalid(self, "CHANGED")
+                .hint("record again while nothing else writes to the folder"),
+            Self::Sparse { .. } => Diagnosis::invalid(self, "SPARSE")
+                .message(format!("{self}, and neither is the run"))
+                .hint("`--reference-above 64M` seals the hashes of large files only, which have to be read for it"),
+            Self::Left { .. } => Diagnosis::invalid(self, "LEFT").hint(
+                "`--keep GLOB` chooses which of the files it writes are sealed; the rest is left out",
+            ),
+            Self::Output(_) => Diagnosis::unreadable(self, "OUTPUT"),
+            Self::Interrupted | Self::CommandInterrupted => {
+                Diagnosis::of(self, Outcome::Interrupted, "INTERRUPTED")
+            }
+            Self::NoForm(_) => Diagnosis::of(self, Outcome::Malformed, "JSON"),
+            Self::Models(_) => Diagnosis::invalid(self, "MODELS")
+                .hint("`runseal proxy record --help` says what is recorded, and what is never kept"),
+            Self::ModelReplay(_) => Diagnosis::invalid(self, "MODELS")
+                .hint("model_io.json in the bundle has the calls; --fork-at names one of them"),
+            // Its message has its cause.
+            Self::ProxySecret(_) => Diagnosis::invalid(self, "SECRET")
+                .message(format!("{self}; nothing was sealed"))
+                .hint(SECRET_HINT),
+            Self::AskedModels => Diagnosis::invalid(self, "MODELS"),
+            Self::AskedNoModels => misused(
+                self,
+                "leave --fork-at out; `runseal record --proxy` records what models are asked",
+            ),
+            Self::NamesNoFiles => misused(self, "leave --input out"),
+            Self::ComparesExactly => misused(self, "leave --compare out"),
+            Self::Rejected(_) => Diagnosis::invalid(self, "REJECTED"),
+        }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Rejected(findings) => findings,
+            _ => &[],
+        }
+    }
+}
+
+fn misused(error: &RecordError, hint: &'static str) -> Diagnosis {
+    Diagnosis::of(error, Outcome::Usage, "USAGE").hint(hint)
+}
+
+/// How to raise the limit that a command reached.
+pub fn limit_hint(limit: Limit) -> &'static str {
+    match limit {
+        Limit::WallTime => "`--timeout` gives it more time",
+        Limit::WorkBytes => "`--disk` lets it write more",
+        Limit::WorkFiles => "it may write that many files at the most: let it pack them into one",
+        Limit::Temporary => "`--env TMPDIR=$PWD` leads its temporary files into the folder",
+        Limit::FreeSpace => {
+            "free some space, or set TMPDIR to a folder on a larger disk: what it writes is kept there"
+        }
+        Limit::SharedMemory => "it holds as much as the machine has memory, or as `--memory` says",
+        Limit::Processes => "`--processes` lets it have more",
+        Limit::Stdin => "`--stdin-bytes` lets more be read and sealed",
+        Limit::Stdout | Limit::Stderr => {
+            "let it write its output to a file: `sh -c 'COMMAND > out.txt'`"
+        }
+        Limit::Memory => "`--memory` lets it have more",
+    }
 }
 
 fn list(files: &[String]) -> String {

@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
+
 use crate::programs::find_program_in;
 use crate::world::{DEFAULT_PATH, World, normalize, split_path};
 
@@ -28,6 +30,17 @@ pub enum ProgramError {
         /// Where it is.
         place: String,
     },
+}
+
+impl Diagnose for ProgramError {
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::unreadable(self, "NO_PROGRAM").hint(match self {
+            Self::NotOnPath(_) => {
+                "check its name; a script of the current folder is written as `./script`"
+            }
+            _ => "check its name and its rights",
+        })
+    }
 }
 
 /// Makes sure that a command of the user's in `folder` can be started in `world`; answers where from.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
+use runseal_core::verify::Outcome;
 use runseal_sandbox::{
     CancelToken, Isolation, LayerKind, Limits, Mount, Observation, Observe, OnFile, OnOutput,
     Recorded, Sandbox, SandboxError, Spec, SpecError, Stdin, Terminal, View, ViewAccess, ViewPlace,
@@ -18,6 +20,7 @@ use super::fixed_time::{FixedTime, fix_time};
 use super::program::{ProgramError, check_program};
 use super::surroundings::Usage;
 use super::terminal::StreamKinds;
+use crate::isolation;
 use crate::model_port::connect;
 use crate::world::{World, normalize};
 use runseal_fs::models::ModelSession;
@@ -124,6 +127,41 @@ pub enum RunError {
     /// It was not run, or it is unknown how it ended.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
+}
+
+/// The kernel's error for a file that is not a program of any kind that it knows.
+const NO_PROGRAM_FORMAT: i32 = 8;
+
+impl Diagnose for RunError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::NoCommand => {
+                Diagnosis::of(self, Outcome::Usage, "USAGE").hint("write it after `--`")
+            }
+            Self::Program(error) => error.diagnosis(),
+            Self::Place { .. } => Diagnosis::unreadable(self, "PLACE"),
+            Self::Home(_) => {
+                Diagnosis::unreadable(self, "PLACE").hint("change into the folder of the project")
+            }
+            Self::Temporary { .. } => Diagnosis::unreadable(self, "TMPDIR").hint(
+                "set TMPDIR to a folder that you may write to, outside the recorded one",
+            ),
+            Self::Read { .. } => {
+                Diagnosis::unreadable(self, "INPUT").hint("check the name and your right to read it")
+            }
+            Self::Loopback(_) => Diagnosis::unreadable(self, "LISTEN"),
+            Self::Sandbox(SandboxError::Execute { program, source }) => {
+                let message = format!("`{}` could not be started: {source}", program.escape_debug());
+                let is_known = source.raw_os_error() != Some(NO_PROGRAM_FORMAT);
+                Diagnosis::unreadable(self, "EXECUTE").message(message).hint(if is_known {
+                    "its interpreter may be missing, or hidden from commands; `--show-world` shows what they see, `--input PATH` opens more"
+                } else {
+                    "a script says in its first line what runs it, such as `#!/bin/sh`; or name that: `sh SCRIPT`"
+                })
+            }
+            Self::Sandbox(error) => isolation::diagnose(error),
+        }
+    }
 }
 
 /// The result of a run.

@@ -66,7 +66,7 @@ pub enum UnpackError {
     #[error(transparent)]
     Read(#[from] SourceError),
     /// The archive has faults.
-    #[error("the archive is not in order")]
+    #[error("the archive can be read in more than one way")]
     Faults(Vec<Finding>),
     /// There is no run bundle in it.
     #[error("there is no run bundle in it")]
@@ -83,6 +83,13 @@ impl Diagnose for UnpackError {
             Self::NoBundle => Diagnosis::unreadable(self, "UNKNOWN_FORMAT")
                 .located(Location::Named)
                 .hint("of archives, only those with a run bundle can be replayed; unpack others first"),
+        }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Faults(findings) => findings,
+            _ => &[],
         }
     }
 }

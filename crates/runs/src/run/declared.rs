@@ -19,6 +19,7 @@ use runseal_core::formats::run_bundle::recorded::{CaptureGap, RECORDED_COMMAND};
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::path::SafePath;
 use runseal_core::source::SourceError;
+use runseal_core::verify::Finding;
 use runseal_sandbox::Isolation;
 
 use super::contracts::{Engine, Program, check_engine};
@@ -74,6 +75,13 @@ impl Diagnose for DeclareError {
             Self::Name { .. } | Self::Twice(_) | Self::Engine(_) => {
                 Diagnosis::invalid(self, "NAME")
             }
+        }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Seal(error) => error.findings(),
+            _ => &[],
         }
     }
 }

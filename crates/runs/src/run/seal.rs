@@ -103,7 +103,16 @@ impl Diagnose for SealError {
             Self::Read(error) => error.diagnosis(),
             Self::Files(error) => error.diagnosis(),
             Self::Sandbox(error) => isolation::diagnose(error),
-            Self::Rejected(_) => Diagnosis::invalid(self, "REJECTED"),
+            Self::Rejected(_) => {
+                Diagnosis::invalid(self, "REJECTED").message("nothing was sealed".to_owned())
+            }
+        }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Rejected(findings) => findings,
+            _ => &[],
         }
     }
 }
