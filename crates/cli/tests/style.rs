@@ -1,8 +1,10 @@
 //! What the source itself must keep to, where no lint says it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use runseal_core::formats::all_rules;
 use runseal_testkit::project_root;
 
 /// Every file of Rust below `folder`, with its path in the project.
@@ -24,6 +26,39 @@ fn all_sources() -> Vec<(PathBuf, String)> {
     assert!(found.len() > 500, "{} files", found.len());
     found.sort();
     found
+}
+
+/// Whether a text looks like the id of a rule: two capitals and a number.
+fn is_like_a_rule(text: &str) -> bool {
+    let (letters, digits) = text.split_at(text.len().min(2));
+    letters.len() == 2
+        && letters.bytes().all(|byte| byte.is_ascii_uppercase())
+        && (1..=2).contains(&digits.len())
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[test]
+fn rules_that_the_source_names_exist() {
+    // How a tag in a sound file begins.
+    const OTHERS: [&str; 1] = ["ID3"];
+    let known: BTreeSet<&str> = all_rules().iter().map(|rule| rule.id).collect();
+    let mut unknown = Vec::new();
+    let mut count = 0;
+    for (path, text) in all_sources() {
+        if !path.components().any(|part| part.as_os_str() == "src") {
+            continue;
+        }
+        // Every second part is in quotes, or between two that are.
+        let ids = text.split('"').filter(|part| is_like_a_rule(part));
+        for id in ids.filter(|id| !OTHERS.contains(id)) {
+            count += 1;
+            if !known.contains(id) {
+                unknown.push(format!("{}: {id}", path.display()));
+            }
+        }
+    }
+    assert!(count > 300, "{count} ids");
+    assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
 #[test]

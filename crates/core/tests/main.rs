@@ -14,4 +14,5 @@ mod conformance_canon;
 mod conformance_companions;
 mod conformance_patch;
 mod conformance_slices;
+mod rule_tables;
 mod vectors_canon;

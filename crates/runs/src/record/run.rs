@@ -143,15 +143,16 @@ impl Diagnose for RunError {
             Self::Home(_) => {
                 Diagnosis::unreadable(self, "PLACE").hint("change into the folder of the project")
             }
-            Self::Temporary { .. } => Diagnosis::unreadable(self, "TMPDIR").hint(
-                "set TMPDIR to a folder that you may write to, outside the recorded one",
-            ),
-            Self::Read { .. } => {
-                Diagnosis::unreadable(self, "INPUT").hint("check the name and your right to read it")
-            }
+            Self::Temporary { .. } => Diagnosis::unreadable(self, "TMPDIR")
+                .hint("set TMPDIR to a folder that you may write to, outside the recorded one"),
+            Self::Read { .. } => Diagnosis::unreadable(self, "INPUT")
+                .hint("check the name and your right to read it"),
             Self::Loopback(_) => Diagnosis::unreadable(self, "LISTEN"),
             Self::Sandbox(SandboxError::Execute { program, source }) => {
-                let message = format!("`{}` could not be started: {source}", program.escape_debug());
+                let message = format!(
+                    "`{}` could not be started: {source}",
+                    program.escape_debug()
+                );
                 let is_known = source.raw_os_error() != Some(NO_PROGRAM_FORMAT);
                 Diagnosis::unreadable(self, "EXECUTE").message(message).hint(if is_known {
                     "its interpreter may be missing, or hidden from commands; `--show-world` shows what they see, `--input PATH` opens more"

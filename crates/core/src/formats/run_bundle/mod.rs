@@ -22,6 +22,7 @@ pub mod pointer;
 pub mod reading;
 pub mod recorded;
 pub mod redactable;
+pub mod replay_rules;
 pub mod rules;
 mod rules_agreement;
 mod rules_documents;

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use runseal_core::canon::Node;
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::{
-    CONTRACTS, ENGINE_FOLDER, MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT,
+    CONTRACTS, ENGINE_FOLDER, MANIFEST, RUN_ENVIRONMENT, RUN_META,
 };
 use runseal_core::formats::run_bundle::pointer;
 use runseal_core::formats::run_bundle::recorded::{ENGINE_LIST, parse_listed_files};
+use runseal_core::formats::run_bundle::replay_rules::{self, replay_rule, violated};
 use runseal_core::path::SafePath;
 use runseal_core::source::Source;
 use runseal_core::verify::{Report, RuleState};
@@ -23,22 +24,12 @@ use crate::run::seal::SealError;
 use crate::run::verify::VerifiedRun;
 
 /// Which replay rule each finding of the verifier violates.
-pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
-    let mut rules: [Vec<String>; 6] = Default::default();
+pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; replay_rules::COUNT] {
+    let mut rules: [Vec<String>; replay_rules::COUNT] = Default::default();
     for finding in report.findings() {
-        let rule = match (finding.rule_id, finding.path()) {
-            ("RB1", _) => 1,
-            ("RB3", _) | ("RB8", Some(RUN_INPUT)) => 2,
-            ("RB4" | "RB8", _) => 3,
-            ("RB6" | "RB9", _) | ("RB15", Some(MANIFEST)) => 5,
-            ("RB13" | "RB15" | "RB18", Some(RUN_INPUT)) => 2,
-            ("RB13" | "RB15" | "RB18", Some(RUN_OUTPUT)) => 3,
-            ("RB10" | "RB15" | "RB16", _) => 6,
-            // Unlisted files, wrong hashes, an incomplete index, what is stored as what was read.
-            _ => 4,
-        };
         let place = finding.path().unwrap_or_default();
-        rules[rule - 1].push(format!("{} {place}: {}", finding.rule_id, finding.message));
+        let told = format!("{} {place}: {}", finding.rule_id, finding.message);
+        rules[violated(finding.rule_id, finding.path())].push(told);
     }
     rules
 }
@@ -49,15 +40,9 @@ pub(super) fn unchecked_of_report(report: &Report) -> BTreeSet<usize> {
         .results()
         .iter()
         .filter(|result| result.required && matches!(result.state, RuleState::NotRun(_)));
-    let rules = not_run.filter_map(|result| match result.rule.id {
-        "RB3" => Some(1),
-        "RB4" => Some(2),
-        "RB5" => Some(3),
-        "RB6" | "RB9" => Some(4),
-        "RB10" => Some(5),
-        _ => None,
-    });
-    rules.collect()
+    not_run
+        .filter_map(|result| replay_rule(result.rule.id)?.unchecked())
+        .collect()
 }
 
 /// Checks rules 5 and 6 for the given engine.
