@@ -30,10 +30,12 @@ fn all_sources() -> Vec<(PathBuf, String)> {
 
 /// Whether a text looks like the id of a rule: two capitals and a number.
 fn is_like_a_rule(text: &str) -> bool {
-    let (letters, digits) = text.split_at(text.len().min(2));
-    letters.len() == 2
-        && letters.bytes().all(|byte| byte.is_ascii_uppercase())
-        && (1..=2).contains(&digits.len())
+    if !text.is_ascii() || text.len() < 3 {
+        return false;
+    }
+    let (letters, digits) = text.split_at(2);
+    letters.bytes().all(|byte| byte.is_ascii_uppercase())
+        && digits.len() <= 2
         && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 

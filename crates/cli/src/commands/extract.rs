@@ -9,7 +9,7 @@ use runseal_core::verify::Outcome;
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::survey::detect_path;
 use runseal_runs::record::bundle::{ExtractedBundle, JudgedBundle, extract_bundle};
-use runseal_runs::record::extract::{ExtractError, Wanted};
+use runseal_runs::record::extract::Wanted;
 use runseal_runs::record::unpack::{copy_privately, unpack_bundle};
 
 use super::replay::unpack_error;
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
                 .hint("`runseal verify` says more"));
         }
         Ok(ExtractedBundle::OtherCopy) => return Err(no_run_bundle(args)),
-        Err(error) => return Err(extract_error(error)),
+        Err(error) => return Err(error.into()),
     };
     if extracted.missing > 0 {
         ui::note(&format!(
@@ -113,16 +113,4 @@ fn no_run_bundle(args: &Args) -> CliError {
     CliError::new(Outcome::Unreadable, "UNKNOWN_FORMAT", message)
         .at(args.bundle.display().to_string())
         .hint("files are given back from run bundles, and from archives with one")
-}
-
-fn extract_error(error: ExtractError) -> CliError {
-    let message = error.to_string();
-    let write = |hint: &str| {
-        CliError::new(Outcome::Unreadable, "WRITE", message.clone()).hint(hint.to_owned())
-    };
-    match error {
-        ExtractError::Read(error) => error.into(),
-        ExtractError::Write(_) => write("name a folder that does not exist, where you may write"),
-        ExtractError::Collision(_) => write("`--all` gives each file its own place"),
-    }
 }

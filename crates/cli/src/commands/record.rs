@@ -19,7 +19,7 @@ use runseal_runs::world::World;
 use runseal_sandbox::{CancelToken, Limits, Mount};
 
 use super::log::{LogPlace, append_target};
-use super::record_error::{Doing, apply_error, record_error};
+use super::record_error::{Doing, record_error};
 use super::record_streams::{CommandStreams, pass_on};
 use super::record_variables::{parse_parameters, parse_variables};
 use super::record_world::{BoundArgs, show_world, world_of_caller};
@@ -354,8 +354,13 @@ impl Args {
                     .at(folder.display().to_string())
             })?;
             let to = (top.into(), folder.as_path());
-            let applied = apply_changes(&sealed.run, to, &request.out, is_kept)
-                .map_err(|error| apply_error(error, &sealed.path))?;
+            let applied =
+                apply_changes(&sealed.run, to, &request.out, is_kept).map_err(|error| {
+                    CliError::from(error).hint(format!(
+                        "the run is sealed: `{}` has everything under artifacts/",
+                        sealed.path.display()
+                    ))
+                })?;
             for path in &applied.spared {
                 ui::note(&format!(
                     "not applied: `{}`, since bundles are kept there",

@@ -1,9 +1,6 @@
 //! Reports why a recording sealed nothing.
 
-use std::path::Path;
-
 use runseal_core::verify::Outcome;
-use runseal_runs::record::apply::ApplyError;
 use runseal_runs::record::error::limit_hint;
 use runseal_runs::record::run::RunError;
 use runseal_runs::record::seal::RecordError;
@@ -101,32 +98,6 @@ fn show_end(stderr: &[u8]) {
     for line in &lines[skipped..] {
         ui::tell(line);
     }
-}
-
-/// Reports why artifacts were not copied into the folder. The bundle is complete anyway.
-pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
-    let message = error.to_string();
-    let failure = match error {
-        ApplyError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message),
-        ApplyError::OtherKind(_) | ApplyError::Mounted(_) => {
-            CliError::new(Outcome::Invalid, "APPLY", message)
-        }
-        ApplyError::Output(_) => CliError::new(Outcome::Unreadable, "OUTPUT", message),
-        ApplyError::Write(error) => CliError::new(
-            Outcome::Unreadable,
-            "WRITE",
-            format!("{error}: {}; nothing was applied", error.source),
-        ),
-        ApplyError::Partly { source, .. } => CliError::new(
-            Outcome::Unreadable,
-            "WRITE",
-            format!("{source}: {}; {message}", source.source),
-        ),
-    };
-    failure.hint(format!(
-        "the run is sealed: `{}` has everything under artifacts/",
-        bundle.display()
-    ))
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use runseal_core::formats::detect::Detected;
 use runseal_core::verify::Outcome;
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::models::StartReplay;
-use runseal_fs::staging::StagingError;
 use runseal_fs::survey::{detect_path, name_several};
 use runseal_report::{ComparedWith, Comparison, Difference, render_page};
 use runseal_runs::record::bundle::{JudgedBundle, Replayed, replay_bundle};
@@ -250,7 +249,7 @@ fn replay_run_bundle(
     let new_files = match &args.out {
         Some(out) => {
             refuse_inside(out)?;
-            Some(NewFiles::at(out).map_err(out_error)?)
+            Some(NewFiles::at(out)?)
         }
         None => None,
     };
@@ -309,10 +308,7 @@ fn replay_run_bundle(
     if let (Some(new_files), Some(out)) = (new_files, &args.out) {
         let answer = canonical_bytes(&render_json(&replay), Dialect::Kernel);
         let answer = answer.map_err(|error| CliError::internal(error.to_string()))?;
-        if !new_files
-            .publish("replay.json", &answer)
-            .map_err(out_error)?
-        {
+        if !new_files.publish("replay.json", &answer)? {
             ui::note(&format!(
                 "nothing was run, so `{}` was not made",
                 out.display()
@@ -328,11 +324,6 @@ fn replay_run_bundle(
         Verdict::Reproduced => Outcome::Valid,
         Verdict::Diverged | Verdict::Forked | Verdict::NotReplayable { .. } => Outcome::Invalid,
     })
-}
-
-fn out_error(error: StagingError) -> CliError {
-    CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
-        .hint("`--out` names a folder that does not exist, where you may write")
 }
 
 /// Writes the page about what was replayed, with the new results next to the sealed ones.

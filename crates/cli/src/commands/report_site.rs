@@ -50,13 +50,11 @@ pub fn write_site(
         files.kind(root).map_err(|source| not_there(root, source))?;
     }
     refuse_in(target, target)?;
-    check_place(target, Place::FreeOrEmptyFolder).map_err(|error| staging_error(&error))?;
+    check_place(target, Place::FreeOrEmptyFolder)?;
     let staging = Staging::begin_beside(target)?;
     let (pages, lost) = fill_site(files, root, level, trust.question(), &staging)?;
     let place = (Place::FreeOrEmptyFolder, Rights::AsUmask);
-    staging
-        .publish(target, place, |_| Ok::<_, StagingError>(()))
-        .map_err(|error| staging_error(&error))?;
+    staging.publish(target, place, |_| Ok::<_, StagingError>(()))?;
     let beyond = match lost {
         0 => String::new(),
         1 => "; 1 has no page, and the index says why".to_owned(),
@@ -270,19 +268,6 @@ fn not_there(root: &Path, source: io::Error) -> CliError {
         io::ErrorKind::NotFound => SourceError::NotFound { path },
         _ => SourceError::Io { path, source },
     })
-}
-
-fn staging_error(error: &StagingError) -> CliError {
-    match error {
-        StagingError::Exists(path) => CliError::new(
-            Outcome::Unreadable,
-            "EXISTS",
-            "the site needs a new or empty folder, and this is not one".to_owned(),
-        )
-        .at(path.display().to_string())
-        .hint("name a new folder; nothing is ever overwritten"),
-        StagingError::Write(error) => CliError::from(error),
-    }
 }
 
 /// The end of a path, reduced to characters that are safe in any file name and link.

@@ -15,6 +15,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, error_chain};
 use runseal_core::formats::run_bundle::layout::{RUN_META, SUMS};
 use runseal_sandbox::outputs::OutputError;
 use runseal_sandbox::{Change, Changed};
@@ -54,6 +55,20 @@ pub enum ApplyError {
         /// What went wrong with the next one.
         source: WriteError,
     },
+}
+
+impl Diagnose for ApplyError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Changed(_) => Diagnosis::invalid(self, "CHANGED"),
+            Self::OtherKind(_) | Self::Mounted(_) => Diagnosis::invalid(self, "APPLY"),
+            Self::Output(_) => Diagnosis::unreadable(self, "OUTPUT"),
+            Self::Write(error) => Diagnosis::unreadable(self, "WRITE")
+                .message(format!("{}; nothing was applied", error_chain(error))),
+            Self::Partly { source, .. } => Diagnosis::unreadable(self, "WRITE")
+                .message(format!("{}; {self}", error_chain(source))),
+        }
+    }
 }
 
 fn were(count: usize) -> String {

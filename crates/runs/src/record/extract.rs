@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::formats::run_bundle::layout::{
     ARTIFACTS_FOLDER, ENGINE_FOLDER, INPUTS_FOLDER, LOGS_FOLDER, RUN_ENVIRONMENT, RUN_INPUT,
     RUN_OUTPUT, STDIN, UPSTREAM_FOLDER, exact_path, place_of_stored,
@@ -59,6 +60,19 @@ pub enum ExtractError {
     /// Two files have the same place.
     #[error("two files belong at `{}`, or one of them below it", .0.escape_debug())]
     Collision(String),
+}
+
+impl Diagnose for ExtractError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Read(error) => error.diagnosis(),
+            Self::Write(_) => Diagnosis::unreadable(self, "WRITE")
+                .hint("name a folder that does not exist, where you may write"),
+            Self::Collision(_) => {
+                Diagnosis::unreadable(self, "WRITE").hint("`--all` gives each file its own place")
+            }
+        }
+    }
 }
 
 impl From<WriteError> for ExtractError {

@@ -16,6 +16,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_bytes};
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::formats::Format;
 use runseal_core::path::SafePath;
 use runseal_core::source::{MemberFile, Source, SourceError};
@@ -72,6 +73,38 @@ pub enum CrateError {
     /// The target exists, or it could not be written.
     #[error(transparent)]
     Staging(#[from] StagingError),
+}
+
+impl Diagnose for CrateError {
+    fn diagnosis(&self) -> Diagnosis {
+        let unreadable = |code| Diagnosis::unreadable(self, code).located(Location::Named);
+        match self {
+            Self::Load(error) => error.diagnosis(),
+            Self::Unpack(UnpackError::Read(error)) | Self::Source(error) => error.diagnosis(),
+            Self::Staging(error) => error.diagnosis(),
+            Self::Zip(error) => error.diagnosis(),
+            Self::Unpack(UnpackError::Faults(_)) | Self::Invalid(_) => {
+                Diagnosis::invalid(self, "NOT_VALID")
+                    .located(Location::Named)
+                    .hint("`runseal verify` says more; only valid bundles are exported")
+            }
+            Self::Unpack(UnpackError::NoBundle) | Self::NotARun(_) => {
+                unreadable("UNKNOWN_FORMAT").hint("name a run bundle: a folder with RUN_META.json")
+            }
+            Self::Changed(_) => {
+                unreadable("CHANGED").hint("export again while nothing writes to it")
+            }
+            Self::Form(_) => unreadable("NO_FORM"),
+        }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Unpack(error) => error.findings(),
+            Self::Invalid(findings) => findings,
+            _ => &[],
+        }
+    }
 }
 
 impl From<WriteError> for CrateError {

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
+
 /// Why a zip was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipError {
@@ -14,6 +16,16 @@ pub enum ZipError {
     /// A file could not be read, or the zip could not be written.
     #[error("the zip could not be written")]
     Io(#[from] io::Error),
+}
+
+impl Diagnose for ZipError {
+    fn diagnosis(&self) -> Diagnosis {
+        let code = match self {
+            Self::TooLarge => "TOO_LARGE",
+            Self::Io(_) => "WRITE",
+        };
+        Diagnosis::unreadable(self, code).located(Location::Named)
+    }
 }
 
 /// 1980-01-01 00:00, the earliest time in a zip.

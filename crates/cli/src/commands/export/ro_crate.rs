@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use runseal_core::diagnosis::Diagnose;
 use runseal_core::verify::Outcome;
 use runseal_core::verify::authenticity::{Authenticity, SignedState};
-use runseal_fs::staging::StagingError;
 use runseal_fs::survey::LocalFiles;
-use runseal_runs::record::unpack::UnpackError;
 use runseal_runs::ro_crate::{CrateError, CrateWords, ExportableRun, Signer};
 use runseal_survey::signing::ArchiveSignatures;
 
@@ -45,7 +44,12 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     check_output(&args.output)?;
     let trust = args.trust.open()?;
-    let fail = |error| crate_error(error, &args.bundle, &args.output);
+    let fail = |error: CrateError| {
+        for finding in error.findings().iter().take(10) {
+            ui::tell(&verdict::finding_line(finding));
+        }
+        CliError::within(error, args.bundle.display())
+    };
     let run = ExportableRun::open(&args.bundle).map_err(fail)?;
     let asked = (trust.question(), &ArchiveSignatures::default());
     let judged = run.judged();
@@ -107,33 +111,4 @@ fn author_of(authenticity: &Authenticity) -> Option<Signer<'_>> {
         is_known: author.is_known,
         key: author.key.as_deref(),
     })
-}
-
-fn crate_error(error: CrateError, bundle: &Path, target: &Path) -> CliError {
-    let (message, shown) = (error.to_string(), bundle.display().to_string());
-    let refuse = |code: &'static str| CliError::new(Outcome::Unreadable, code, message).at(&shown);
-    match error {
-        CrateError::Load(error) => CliError::within(error, &shown),
-        CrateError::Unpack(UnpackError::Read(error)) | CrateError::Source(error) => error.into(),
-        CrateError::Staging(StagingError::Write(error)) => error.into(),
-        CrateError::Staging(StagingError::Exists(_)) => {
-            CliError::new(Outcome::Unreadable, "EXISTS", "something is there already")
-                .at(target.display().to_string())
-                .hint("name a new folder or zip; nothing is ever overwritten")
-        }
-        CrateError::Unpack(UnpackError::Faults(findings)) | CrateError::Invalid(findings) => {
-            for finding in findings.iter().take(10) {
-                ui::tell(&verdict::finding_line(finding));
-            }
-            let mut refused = refuse("NOT_VALID");
-            refused.outcome = Outcome::Invalid;
-            refused.hint("`runseal verify` says more; only valid bundles are exported")
-        }
-        CrateError::Unpack(UnpackError::NoBundle) | CrateError::NotARun(_) => {
-            refuse("UNKNOWN_FORMAT").hint("name a run bundle: a folder with RUN_META.json")
-        }
-        CrateError::Changed(_) => refuse("CHANGED").hint("export again while nothing writes to it"),
-        CrateError::Form(_) => refuse("NO_FORM"),
-        CrateError::Zip(_) => refuse("TOO_LARGE"),
-    }
 }
