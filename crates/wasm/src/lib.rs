@@ -11,9 +11,10 @@ mod request;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
+use runseal_core::diagnosis::Diagnose;
 use runseal_core::hidden::answer_text;
 use runseal_core::verify::answer::{render_survey_json, render_survey_junit, render_survey_sarif};
-use runseal_core::verify::{Outcome, SignatureDemand};
+use runseal_core::verify::{Outcome, SignatureDemand, one_line};
 use runseal_report::terminal::{
     Screen, render_inspection_human, render_inspection_json, render_survey_human,
 };
@@ -32,16 +33,38 @@ pub struct Answer {
     /// Like the command's exit code: 0 everything is valid, 1 something is not, 2 something could not be
     /// read or nothing was found, 3 the request is wrong.
     pub code: u32,
-    /// What the command would write to standard output; if the code is 3, what is wrong with the
-    /// request.
+    /// What the command would write to standard output. If there is none, the error that it would write to standard
+    /// error; if the code is 3, what is wrong with the request.
     pub text: Vec<u8>,
 }
+
+/// The code of something that could not be read.
+const UNREADABLE: u32 = 2;
+/// The code of a wrong request.
+const REFUSED: u32 = 3;
 
 impl Answer {
     fn refusal(message: impl std::fmt::Display) -> Self {
         Self {
-            code: 3,
+            code: REFUSED,
             text: message.to_string().into_bytes(),
+        }
+    }
+
+    /// The error of a library, in what is at `path`, as the command reports it: `CODE: what is wrong: where`, and a
+    /// line with a hint.
+    fn diagnosed(code: u32, error: &dyn Diagnose, path: &Path) -> Self {
+        let diagnosis = error.diagnosis();
+        let mut text = format!("{}: {}", diagnosis.code, one_line(&diagnosis.message));
+        if let Some(place) = diagnosis.place(Some(&path.to_string_lossy())) {
+            text.push_str(&format!(": {}", one_line(&place)));
+        }
+        if let Some(hint) = diagnosis.hint {
+            text.push_str(&format!("\nhint: {hint}"));
+        }
+        Self {
+            code,
+            text: text.into_bytes(),
         }
     }
 
@@ -59,8 +82,8 @@ impl Answer {
         let code = match outcome {
             Outcome::Valid => 0,
             Outcome::Invalid => 1,
-            Outcome::Unreadable => 2,
-            _ => 3,
+            Outcome::Unreadable => UNREADABLE,
+            _ => REFUSED,
         };
         Self { code, text }
     }
@@ -74,10 +97,13 @@ pub fn answer(bytes: &[u8]) -> Answer {
     };
     let policy = match &request.policy {
         None => None,
-        Some((path, now)) => match load_policy(&request.files, Path::new(path), *now) {
-            Ok(policy) => Some(policy),
-            Err(error) => return Answer::refusal(format!("the policy cannot be used: {error}")),
-        },
+        Some((path, now)) => {
+            let path = Path::new(path);
+            match load_policy(&request.files, path, *now) {
+                Ok(policy) => Some(policy),
+                Err(error) => return Answer::diagnosed(REFUSED, &error, path),
+            }
+        }
     };
     match request.asked {
         Asked::Verify => verify(&request, policy.as_ref()),
@@ -130,7 +156,7 @@ fn inspect(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
     let path = Path::new(path);
     let loaded = match load(files, path, request.level) {
         Ok(loaded) => loaded,
-        Err(error) => return Answer::of(Outcome::Unreadable, error.to_string().into_bytes()),
+        Err(error) => return Answer::diagnosed(UNREADABLE, &error, path),
     };
     let asked = (question(request, policy), &ArchiveSignatures::default());
     loaded.show(files, asked, |exhibit| match request.form {
@@ -141,4 +167,38 @@ fn inspect(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
         }
         Form::Sarif | Form::Junit => Answer::refusal("`inspect` only answers in json or human"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Asks about one file, as a host does.
+    fn ask(head: &str, bytes: &[u8]) -> (u32, String) {
+        let mut request = u32::try_from(head.len()).unwrap().to_le_bytes().to_vec();
+        request.extend_from_slice(head.as_bytes());
+        request.extend_from_slice(bytes);
+        let answer = answer(&request);
+        (answer.code, String::from_utf8(answer.text).unwrap())
+    }
+
+    #[test]
+    fn inspect_of_what_is_unknown_says_code_place_and_hint() {
+        let head = r#"{"ask":"inspect","files":[["a.txt",1]],"paths":["a.txt"]}"#;
+        let (code, text) = ask(head, b"x");
+        assert_eq!(code, 2);
+        let (first, hint) = text.split_once("\nhint: ").unwrap();
+        assert!(first.starts_with("UNKNOWN_FORMAT: "), "{text}");
+        assert!(first.ends_with(": a.txt"), "{text}");
+        assert!(!hint.is_empty(), "{text}");
+    }
+
+    #[test]
+    fn policy_that_cannot_be_used_is_named_with_its_line_and_a_hint() {
+        let head = r#"{"at":"2026-01-01T00:00:00Z","files":[["trust.toml",8]],"paths":[],"trust":"trust.toml"}"#;
+        let (code, text) = ask(head, b"not toml");
+        assert_eq!(code, 3);
+        assert!(text.starts_with("POLICY: "), "{text}");
+        assert!(text.contains(": trust.toml:1\nhint: docs/trust.md"), "{text}");
+    }
 }

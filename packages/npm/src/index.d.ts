@@ -70,8 +70,13 @@ export interface Answer {
   text: string;
 }
 
-/** What is thrown where a request is wrong or memory runs out; a bundle that does not hold is a report. */
-export class RunsealError extends Error {}
+/** What is thrown if a request is wrong or memory runs out; a bundle that does not hold is a report. */
+export class RunsealError extends Error {
+  /** A stable name, in capitals, as the command line has it; `REQUEST` if the request itself is wrong. */
+  readonly code: string;
+  /** What to do about it, if anything is known. */
+  readonly hint: string | undefined;
+}
 
 export class Verifier {
   constructor(module: WebAssembly.Module);

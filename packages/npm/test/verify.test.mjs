@@ -70,11 +70,18 @@ test('a wrong request is an error that says what is wrong', async () => {
     [{}, {}, /no path/],
     [{ a: 'x' }, { level: 'strict' }, /level/],
     [{ a: 'x' }, { expectFormat: ['x'] }, /not a format/],
-    [{ a: 'x' }, { trust: 'not toml' }, /policy/],
+    [{ a: 'x' }, { trust: 'not toml' }, /policy|POLICY/],
     [{ a: 5 }, {}, /bytes/],
   ]) {
-    await assert.rejects(verify(what, options), (error) => error instanceof RunsealError && fault.test(error.message));
+    await assert.rejects(verify(what, options), (error) => error instanceof RunsealError && fault.test(error.message) && /^[A-Z_]+$/.test(error.code));
   }
+});
+
+test('an error has its code and its hint', () => {
+  const error = new RunsealError('POLICY: there is no key: trust.toml:3\nhint: docs/trust.md');
+  assert.deepEqual([error.code, error.message, error.hint], ['POLICY', 'POLICY: there is no key: trust.toml:3', 'docs/trust.md']);
+  const own = new RunsealError('there is no option called levels');
+  assert.deepEqual([own.code, own.message, own.hint], ['REQUEST', 'there is no option called levels', undefined]);
 });
 
 test('the module imports nothing and answers a wrong address', async () => {

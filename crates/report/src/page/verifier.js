@@ -3,11 +3,17 @@
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What a request is refused for: a wrong option, a path that is none, or no memory left. */
+/**
+ * What a request is refused for: a wrong option, a path that cannot be used, or no memory left.
+ * An error of the verifier's is `CODE: what is wrong: where`, and a line with a hint: `code` and `hint` are its parts.
+ */
 export class RunsealError extends Error {
-  constructor(message) {
+  constructor(text) {
+    const [message, ...rest] = text.split('\nhint: ');
     super(message);
     this.name = 'RunsealError';
+    this.code = /^([A-Z][A-Z0-9_]+): /.exec(message)?.[1] ?? 'REQUEST';
+    this.hint = rest.length > 0 ? rest.join('\nhint: ') : undefined;
   }
 }
 
@@ -75,7 +81,7 @@ export class Verifier {
     if (unknown !== undefined) throw new RunsealError(`there is no option called ${unknown}`);
     const { name, level, paths, trust, at, require, expect, expectFormat, format } = options;
     if (trust === null) throw new RunsealError('`trust` is a policy, or left out');
-    if (at instanceof Date && Number.isNaN(at.getTime())) throw new RunsealError('`at` is no time');
+    if (at instanceof Date && Number.isNaN(at.getTime())) throw new RunsealError('`at` is not a time');
     const files = filesOf(what, name);
     const head = { ask, level, paths, require, expect, expect_format: expectFormat, format };
     if (trust !== undefined) {
