@@ -49,7 +49,7 @@ impl Best {
 }
 
 fn main() {
-    if !need_program("docker-registry") || !has_program("skopeo") {
+    if !need_program("docker-registry") || !need_program("skopeo") {
         return;
     }
     let bytes = asked_bytes(USUAL);

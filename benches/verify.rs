@@ -1,4 +1,4 @@
-//! `runseal verify -r` over a tree of job bundles, beside a plain loop that only reads and hashes
+//! `runseal verify` over a tree of job bundles, beside a plain loop that only reads and hashes
 //! the same files on as many threads, and beside `sha256sum -c`.
 //!
 //! `cargo build --profile dist -p runseal-cli && cargo bench --bench verify` prints the tables. The data,
@@ -42,7 +42,7 @@ fn main() {
     let verify = |jobs: &str| {
         let mut command = Command::new(&runseal);
         command
-            .args(["verify", "-r", "--jobs", jobs, "--format", "json"])
+            .args(["verify", "--jobs", jobs, "--format", "json"])
             .arg(&tree);
         command
     };
@@ -69,13 +69,13 @@ fn main() {
     };
     let header = ["100,000 files of 4 KB in 1,000 bundles", "ms", "plain loop"].map(str::to_owned);
     let rows = [
-        row("runseal verify -r", found[0]),
+        row("runseal verify", found[0]),
         row("read and hash, nothing else", found[1]),
         row("sha256sum -c", found[2]),
     ];
     println!("{}", render_table(&header, &rows));
     println!(
-        "memory of runseal verify -r: {} KB at the most\n",
+        "memory of runseal verify: {} KB at the most\n",
         peak_memory(&mut verify(&jobs))
     );
 

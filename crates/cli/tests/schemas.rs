@@ -194,7 +194,7 @@ fn check_answers(bench: &Bench, demo: &Path, check: &mut impl FnMut(&str, &Value
     let vague = demo.join("vague.json").display().to_string();
     let json = ["--format", "json"];
     for (schema, command) in [
-        ("verify-answer", vec!["verify", "-r", &all]),
+        ("verify-answer", vec!["verify", &all]),
         (
             "verify-answer",
             vec!["verify", "--strict", &bad_pack, &bad_job, &nothing],

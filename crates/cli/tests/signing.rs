@@ -333,15 +333,7 @@ fn signature_files_below_a_folder_are_passed_over() {
     ok(bench.run(&["sign", "out/r1", "--key", "ada", "--form", "sigstore"]));
     ok(bench.run(&["sign", "out/r1", "--key", "ada", "--form", "ssh"]));
     ok(bench.run(&["sign", "out/r1", "--key", "ada", "--form", "minisign"]));
-    let ran = bench.run(&[
-        "verify",
-        "-r",
-        "out",
-        "--trust",
-        "trust.toml",
-        "--format",
-        "json",
-    ]);
+    let ran = bench.run(&["verify", "out", "--trust", "trust.toml", "--format", "json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stdout);
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(answer["checked"], 1, "{answer}");

@@ -108,7 +108,7 @@ fn without_threads_bundles_are_sealed_verified_pushed_and_pulled_as_with_them() 
     assert_eq!(sealed.code, Some(0), "{sealed:?}");
     for arguments in [
         &["verify", "out/r1", "--strict"][..],
-        &["verify", "-r", "out", "--format", "json"],
+        &["verify", "out", "--format", "json"],
         &["inspect", "out/r1"],
         &["report", "out/r1", "-o", "page.html"],
         &["push", "out/r1", "oci-layout:layout:one"],

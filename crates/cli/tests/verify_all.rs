@@ -67,7 +67,7 @@ fn verify_finds_folders_files_and_archives_below_a_folder() {
     bench.write("tree/b/notes.json", "{\"hello\":1}");
     tar(&bench, &["-czf", "tree/job.tar.gz", "-C", "tree/a", "job"]);
     symlink("..", bench.path("tree/b/loop")).unwrap();
-    let ran = bench.run(&["verify", "-r", "tree", "--format", "json"]);
+    let ran = bench.run(&["verify", "tree", "--format", "json"]);
     let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let results = answer["results"].as_array().unwrap().iter();
     let results: Vec<_> = results
@@ -95,14 +95,13 @@ fn verify_finds_folders_files_and_archives_below_a_folder() {
         (&3.into(), &0.into())
     );
     assert_eq!(ran.code, Some(0));
-    let human = bench.run(&["verify", "-r", "tree"]).stdout;
+    let human = bench.run(&["verify", "tree"]).stdout;
     assert!(
         human.contains("3 checked: 3 valid, 0 invalid; 1 other file passed over\n"),
         "{human}"
     );
     for format in ["human", "json", "sarif", "junit"] {
-        let on =
-            |jobs: &str| bench.run(&["verify", "-r", "tree", "--format", format, "--jobs", jobs]);
+        let on = |jobs: &str| bench.run(&["verify", "tree", "--format", format, "--jobs", jobs]);
         assert_eq!(on("1").stdout, on("2").stdout);
     }
 }
@@ -234,8 +233,8 @@ fn verify_of_nothing_is_no_success() {
     bench.write("notes/readme.txt", "x");
     for arguments in [
         ["verify", "empty"].as_slice(),
-        &["verify", "-r", "empty"],
-        &["verify", "-r", "notes"],
+        &["verify", "empty"],
+        &["verify", "notes"],
         &["verify", "missing"],
     ] {
         let ran = bench.run(arguments);
@@ -347,14 +346,14 @@ fn verify_counts_what_it_may_not_read_as_not_checked() {
     fs::create_dir(bench.path("tree/closed")).unwrap();
     fs::set_permissions(bench.path("tree/closed"), fs::Permissions::from_mode(0o000)).unwrap();
     fs::set_permissions(bench.path("."), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = bench.command(&["verify", "-r", "tree"]);
+    let mut command = bench.command(&["verify", "tree"]);
     // The superuser may read everything.
     if rustix::process::geteuid().is_root() {
         let copy = bench.path("runseal");
         runseal_testkit::folders::copy_program(env!("CARGO_BIN_EXE_runseal"), &copy);
         command = Command::new(copy);
         command
-            .args(["verify", "-r", "tree"])
+            .args(["verify", "tree"])
             .current_dir(bench.path("."));
         command.uid(65534).gid(65534);
     }
@@ -382,7 +381,7 @@ fn verify_of_many_empty_folders_ends_and_says_that_nothing_was_found() {
             fs::create_dir_all(bench.path(&format!("many/{outer}/{inner}"))).unwrap();
         }
     }
-    assert_eq!(bench.run(&["verify", "-r", "many"]).code, Some(2));
+    assert_eq!(bench.run(&["verify", "many"]).code, Some(2));
 }
 
 #[test]
@@ -393,7 +392,7 @@ fn verify_sarif_has_the_shape_of_its_schema_and_junit_parses() {
         PATCH.replace("\"total_bytes\":0", "\"total_bytes\":1"),
     );
     let sarif = bench
-        .run(&["verify", "-r", "tree", "missing", "--format", "sarif"])
+        .run(&["verify", "tree", "missing", "--format", "sarif"])
         .stdout;
     let log: serde_json::Value = serde_json::from_str(&sarif).unwrap();
     assert_eq!(log["version"], "2.1.0");
@@ -431,7 +430,7 @@ fn verify_sarif_has_the_shape_of_its_schema_and_junit_parses() {
     );
 
     let junit = bench
-        .run(&["verify", "-r", "tree", "missing", "--format", "junit"])
+        .run(&["verify", "tree", "missing", "--format", "junit"])
         .stdout;
     let document = roxmltree::Document::parse(&junit).unwrap();
     let suites = document.root_element();

@@ -10,7 +10,7 @@ use std::io;
 use sha2::Digest as _;
 
 /// The prefix of a [`ContentHash`].
-pub const CONTENT_HASH_PREFIX: &str = "sha256:";
+const CONTENT_HASH_PREFIX: &str = "sha256:";
 
 /// A SHA-256 digest. Prints as bare lower-case hex.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

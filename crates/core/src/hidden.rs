@@ -111,7 +111,7 @@ pub fn reveal_but_colours(text: &str) -> Cow<'_, str> {
 
 /// Writes hidden characters of JSON text as JSON escapes, such as `\u202e`, so its value stays the same. JSON has no
 /// hidden characters outside of strings.
-pub fn reveal_json(text: &str) -> Cow<'_, str> {
+fn reveal_json(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |c, shown| {
         for unit in c.encode_utf16(&mut [0; 2]) {
             let _ = write!(shown, "\\u{unit:04x}");

@@ -5,6 +5,7 @@
 //! input gives the same bytes on every machine. Whatever opens a file lives in `runseal-fs` and above.
 
 pub mod canon;
+pub mod csv;
 pub mod diagnosis;
 pub mod digest;
 pub mod formats;

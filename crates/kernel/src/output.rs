@@ -56,7 +56,7 @@ pub enum OutputError {
 }
 
 /// Checks an output path with the messages of 000 §6.1.
-pub fn check_output_path(path: &str) -> Result<SafePath, OutputError> {
+fn check_output_path(path: &str) -> Result<SafePath, OutputError> {
     check_path_stays(path)?;
     SafePath::parse(path).map_err(|error| OutputError::Path(error, path.to_owned()))
 }

@@ -282,7 +282,8 @@ fn bundle(
     posted: &Posted,
     to: &Path,
 ) -> Vec<(String, Vec<u8>)> {
-    build_job_bundle(store, root, &"r".to_owned().into(), &posted.job_id, to).unwrap();
+    let job = (&"r".to_owned().into(), &posted.job_id);
+    build_job_bundle(store, root, job, to, None).unwrap();
     let mut files = Vec::new();
     for folder in [to.to_owned(), to.join("artifacts")] {
         for entry in fs::read_dir(folder).unwrap() {

@@ -12,7 +12,7 @@ use runseal_fs::models::{Admission, Credentials, KEY_STAND_IN, ModelSession};
 use runseal_sandbox::{Isolation, Loopback, Spec};
 
 /// The port on the command's own loopback interface.
-pub const MODEL_PORT: u16 = 4100;
+const MODEL_PORT: u16 = 4100;
 
 /// The variables that tell a command about its session.
 #[derive(Debug)]

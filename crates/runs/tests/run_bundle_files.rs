@@ -8,7 +8,8 @@ use crate::run_support::{Files, coupled, pairs, sealed, set};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::REQUIRED;
 use runseal_core::verify::Level;
-use runseal_runs::run::verify::{VerifyOptions, verify_run_folder};
+use runseal_fs::directory::{DirectorySource, RootLink};
+use runseal_runs::run::verify::{VerifyOptions, verify_run_source};
 
 #[test]
 fn sealed_bundle_is_valid_even_strictly() {
@@ -174,7 +175,14 @@ fn rb2_links_and_pipes_are_found_and_never_opened() {
     let files = sealed();
     let folder = folder_of(&files);
     let at = |name: &str| folder.path().join(name);
-    let verify = || pairs(&verify_run_folder(folder.path(), VerifyOptions::default()).unwrap());
+    let verify = || {
+        let source = DirectorySource::open(folder.path(), RootLink::Follow).unwrap();
+        pairs(
+            &verify_run_source(&source, VerifyOptions::default())
+                .unwrap()
+                .0,
+        )
+    };
     assert_eq!(verify(), set(&[]));
     // A link to the very file is no file.
     fs::rename(at("artifacts/data.csv"), at("../data.csv")).unwrap();
@@ -430,9 +438,7 @@ fn verify_gives_the_same_report_on_any_number_of_threads() {
             threads: Some(threads),
             ..VerifyOptions::default()
         };
-        runseal_runs::run::verify::verify_run_source(&files.source(), options)
-            .unwrap()
-            .0
+        verify_run_source(&files.source(), options).unwrap().0
     };
     assert_eq!(
         pairs(&report(1)),

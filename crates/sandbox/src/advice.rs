@@ -92,7 +92,7 @@ impl Missing {
     }
 
     /// The same for given places. `is_root` says whether the caller is root there.
-    pub fn advice_in(&self, places: &[Place], is_root: bool) -> Vec<Advice> {
+    fn advice_in(&self, places: &[Place], is_root: bool) -> Vec<Advice> {
         places
             .iter()
             .filter_map(|place| {

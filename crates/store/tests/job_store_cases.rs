@@ -27,7 +27,7 @@ fn conformance_jobs_pass_their_gates_and_build_their_bundles() {
             &JobRunId::new(case["run_id"].as_str().unwrap()),
             &JobId::new(case["job_id"].as_str().unwrap()),
         );
-        let built = build_job_bundle(&store, &data.join("repo"), run, job, &target);
+        let built = build_job_bundle(&store, &data.join("repo"), (run, job), &target, None);
         if case["gate"] == false {
             assert!(
                 matches!(built, Err(BuildError::Incomplete(_))),
@@ -55,7 +55,7 @@ fn conformance_jobs_pass_their_gates_and_build_their_bundles() {
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{note}");
             continue;
         }
-        let summary = built.unwrap();
+        let summary = built.unwrap().0;
         assert_eq!(summary.bundle_id.to_string(), case["bundle_id"], "{note}");
         assert_eq!(summary.root_hash.to_string(), case["root_hash"], "{note}");
         assert_eq!(

@@ -20,7 +20,7 @@ pub const RUN_PREDICATE: &str = "https://runseal.dev/attestation/run/v1";
 pub const SLSA_PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 
 /// The build type of a recorded run in SLSA's provenance.
-pub const SLSA_BUILD_TYPE: &str = "https://runseal.dev/slsa/run/v1";
+const SLSA_BUILD_TYPE: &str = "https://runseal.dev/slsa/run/v1";
 
 /// What is known about the unit that is signed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::keys::PublicKey;
 use crate::limits::MAX_TIMESTAMPS;
 
 /// The media type of the bundles that we write.
-pub const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
 /// The media types of versions 0.1 to 0.3.
 const KNOWN: [&str; 4] = [
@@ -57,7 +57,7 @@ pub struct SigstoreBundle {
 }
 
 /// Returns the hint that cosign writes: base64 of the SHA-256 of the DER key.
-pub fn key_hint(key: &PublicKey) -> String {
+fn key_hint(key: &PublicKey) -> String {
     encode_base64(key.id().as_bytes())
 }
 

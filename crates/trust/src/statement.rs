@@ -11,7 +11,7 @@ use crate::limits::{MAX_LISTED_FILES, MAX_STATED_BYTES, MAX_SUBJECTS};
 use crate::predicate::RUN_PREDICATE;
 
 /// The type of the statements that are read and written.
-pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 
 /// The older type, which is also read.
 const STATEMENT_TYPE_0: &str = "https://in-toto.io/Statement/v0.1";

@@ -183,22 +183,26 @@ mod tests {
     }
 
     #[test]
-    fn inspect_of_what_is_unknown_says_code_place_and_hint() {
+    fn inspect_of_what_cannot_be_read_says_code_place_and_hint() {
         let head = r#"{"ask":"inspect","files":[["a.txt",1]],"paths":["a.txt"]}"#;
         let (code, text) = ask(head, b"x");
         assert_eq!(code, 2);
-        let (first, hint) = text.split_once("\nhint: ").unwrap();
-        assert!(first.starts_with("UNKNOWN_FORMAT: "), "{text}");
-        assert!(first.ends_with(": a.txt"), "{text}");
-        assert!(!hint.is_empty(), "{text}");
+        assert_eq!(
+            text,
+            "JSON_UNEXPECTED: found `x` where a value was expected: a.txt line 1 column 1\n\
+             hint: strict JSON has no comments, trailing commas or bare words"
+        );
     }
 
     #[test]
     fn policy_that_cannot_be_used_is_named_with_its_line_and_a_hint() {
-        let head = r#"{"at":"2026-01-01T00:00:00Z","files":[["trust.toml",8]],"paths":[],"trust":"trust.toml"}"#;
+        let head = r#"{"at":"2026-01-01T00:00:00Z","files":[["trust.toml",8]],"paths":["trust.toml"],"trust":"trust.toml"}"#;
         let (code, text) = ask(head, b"not toml");
         assert_eq!(code, 3);
         assert!(text.starts_with("POLICY: "), "{text}");
-        assert!(text.contains(": trust.toml:1\nhint: docs/trust.md"), "{text}");
+        assert!(
+            text.contains(": trust.toml:1\nhint: docs/trust.md"),
+            "{text}"
+        );
     }
 }

@@ -252,7 +252,7 @@ impl Subject for Checksums {
 }
 
 /// Verifies a folder against its lists.
-pub fn verify_checksums(facts: &ChecksumsFacts, level: Level) -> Report {
+fn verify_checksums(facts: &ChecksumsFacts, level: Level) -> Report {
     run_rules(&RULES, &facts, level)
 }
 

@@ -66,7 +66,7 @@ pub const fn pointing_member(contract: &str) -> Option<(&'static str, &'static s
 }
 
 /// The limits that a manifest may set in `execution.limits`.
-pub const LIMIT_NAMES: [&str; 8] = [
+const LIMIT_NAMES: [&str; 8] = [
     "artifact_bytes",
     "artifact_files",
     "memory_bytes",

@@ -86,7 +86,7 @@ impl Profile {
 }
 
 /// The modes of model calls.
-pub const MODEL_MODES: [&str; 3] = ["none", "record", "replay"];
+const MODEL_MODES: [&str; 3] = ["none", "record", "replay"];
 
 /// What a run may do: a profile, or a profile with values that a file or the caller changed.
 #[derive(Debug, Clone, PartialEq, Eq)]

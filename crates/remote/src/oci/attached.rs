@@ -17,7 +17,7 @@ use super::repository::{
 };
 
 /// The artifact type of a report.
-pub const REPORT: &str = "application/vnd.runseal.report.v1";
+const REPORT: &str = "application/vnd.runseal.report.v1";
 const DSSE: &str = "application/vnd.runseal.signature.dsse.v1";
 const SSH: &str = "application/vnd.runseal.signature.ssh.v1";
 const MINISIGN: &str = "application/vnd.runseal.signature.minisign.v1";

@@ -38,7 +38,7 @@ pub const REF_NAME: &str = "org.opencontainers.image.ref.name";
 pub const MAX_MANIFEST: u64 = 4 << 20;
 
 /// The most layers or entries that are considered. Stops a manifest of nothing but descriptors.
-pub const MAX_DESCRIPTORS: usize = 10_000;
+const MAX_DESCRIPTORS: usize = 10_000;
 
 /// A reference to a blob by digest and exact size.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! A CSV file as a table, with a sparkline for each column of numbers.
 
 use maud::{Markup, html};
+use runseal_core::csv::parse_records;
 
 use super::budget::Budget;
 use super::svg::sparkline;
@@ -11,45 +12,6 @@ use crate::reveal::{counted, cut};
 const CELL: usize = 80;
 /// The most cells that are read.
 const MOST_CELLS: usize = 400_000;
-
-/// Splits a text into records; quoted cells may contain separators and line ends.
-fn records(text: &str, separator: char) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    let mut row = Vec::new();
-    let mut cell = String::new();
-    let mut is_quoted = false;
-    let mut cells = 0;
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' if is_quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                cell.push('"');
-            }
-            '"' if is_quoted => is_quoted = false,
-            '"' if cell.is_empty() => is_quoted = true,
-            c if c == separator && !is_quoted => {
-                row.push(std::mem::take(&mut cell));
-                cells += 1;
-            }
-            '\r' if !is_quoted && chars.peek() == Some(&'\n') => {}
-            '\n' if !is_quoted => {
-                row.push(std::mem::take(&mut cell));
-                cells += 1;
-                rows.push(std::mem::take(&mut row));
-                if cells > MOST_CELLS {
-                    return rows;
-                }
-            }
-            c => cell.push(c),
-        }
-    }
-    if !cell.is_empty() || !row.is_empty() {
-        row.push(cell);
-        rows.push(row);
-    }
-    rows
-}
 
 /// The separator of cells: the one that the first line has most of.
 fn separator_of(text: &str) -> char {
@@ -68,7 +30,7 @@ fn number(cell: &str) -> Option<f64> {
 
 /// The names of the columns, if the first record has them, and the number of other records.
 pub(crate) fn summary(text: &str) -> (Vec<String>, usize) {
-    let mut rows = records(text, separator_of(text));
+    let mut rows = parse_records(text, separator_of(text), MOST_CELLS);
     let head = if has_head(&rows) {
         rows.remove(0)
     } else {
@@ -84,7 +46,7 @@ fn has_head(rows: &[Vec<String>]) -> bool {
 
 pub(super) fn table(text: &str, title: &str, budget: &mut Budget) -> Markup {
     let read = &text[..text.floor_char_boundary(CSV)];
-    let mut rows = records(read, separator_of(read));
+    let mut rows = parse_records(read, separator_of(read), MOST_CELLS);
     if read.len() < text.len() {
         // The last record may be incomplete.
         rows.pop();
@@ -191,12 +153,6 @@ fn short(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn records_keep_quoted_separators_and_line_ends() {
-        let rows = records("a,\"b,\"\"c\"\"\"\r\n\"1\n2\",3", ',');
-        assert_eq!(rows, [vec!["a", "b,\"c\""], vec!["1\n2", "3"]]);
-    }
 
     #[test]
     fn separator_is_what_the_first_line_has_most_of() {

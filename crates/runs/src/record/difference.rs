@@ -2,6 +2,7 @@
 //! texts, sizes of images, and otherwise the first byte.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::csv::parse_records;
 use runseal_core::formats::run_bundle::pointer::Trail;
 
 use crate::compare::diff_lines;
@@ -134,7 +135,8 @@ fn cut(mut lines: Vec<String>) -> String {
 fn compare_tables(before: &[u8], now: &[u8], separator: u8) -> Option<String> {
     let (before, now) = (str::from_utf8(before).ok()?, str::from_utf8(now).ok()?);
     let separator = char::from(separator);
-    let (a, b) = (parse_table(before, separator), parse_table(now, separator));
+    let parse = |text| parse_records(text, separator, usize::MAX);
+    let (a, b) = (parse(before), parse(now));
     let mut lines = Vec::new();
     if a.len() != b.len() {
         lines.push(format!("{} rows before, {} now", a.len(), b.len()));
@@ -167,36 +169,6 @@ fn compare_tables(before: &[u8], now: &[u8], separator: u8) -> Option<String> {
         }
     }
     (!lines.is_empty()).then(|| cut(lines))
-}
-
-/// The cells of a table by RFC 4180, read leniently.
-fn parse_table(text: &str, separator: char) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    let mut row = Vec::new();
-    let mut cell = String::new();
-    let mut is_quoted = false;
-    let mut characters = text.chars().peekable();
-    while let Some(c) = characters.next() {
-        match c {
-            '"' if is_quoted && characters.peek() == Some(&'"') => {
-                characters.next();
-                cell.push('"');
-            }
-            '"' if is_quoted || cell.is_empty() => is_quoted = !is_quoted,
-            '\n' if !is_quoted => {
-                row.push(std::mem::take(&mut cell));
-                rows.push(std::mem::take(&mut row));
-            }
-            '\r' if !is_quoted && characters.peek() == Some(&'\n') => {}
-            c if c == separator && !is_quoted => row.push(std::mem::take(&mut cell)),
-            c => cell.push(c),
-        }
-    }
-    if !cell.is_empty() || !row.is_empty() {
-        row.push(cell);
-        rows.push(row);
-    }
-    rows
 }
 
 fn compare_images(before: &[u8], now: &[u8]) -> Option<String> {

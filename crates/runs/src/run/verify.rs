@@ -1,7 +1,6 @@
 //! Verifies a run bundle in any source.
 
 use std::io::{self, Read};
-use std::path::Path;
 
 use runseal_core::canon::{Dialect, Document, ReadOptions, canonical_bytes, parse_document};
 use runseal_core::digest::{Digest, Hasher};
@@ -17,7 +16,6 @@ use runseal_core::verify::{Level, Report};
 
 use super::schema::LocalTools;
 use super::withheld::{CollectedCopy, Withholding, collect_copy};
-use runseal_fs::directory::{DirectorySource, RootLink};
 
 pub use runseal_survey::VerifyOptions;
 
@@ -150,12 +148,6 @@ impl Read for UnchangedReader<'_> {
         }
         Ok(count)
     }
-}
-
-/// Verifies the run bundle in the folder `path`, which may be reached by a link.
-pub fn verify_run_folder(path: &Path, options: VerifyOptions) -> Result<Report, SourceError> {
-    let source = DirectorySource::open(path, RootLink::Follow)?.with_threads(options.threads);
-    verify_run_source(&source, options).map(|(report, _)| report)
 }
 
 /// Verifies the run bundle in `source`; also returns the bundle if it is valid.

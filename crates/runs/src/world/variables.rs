@@ -145,7 +145,7 @@ pub struct Variables {
 }
 
 /// Whether the list has a name.
-pub fn is_passed(name: &str) -> bool {
+fn is_passed(name: &str) -> bool {
     PASSED.binary_search(&name).is_ok()
         || PASSED_BEGINNINGS.iter().any(|(beginning, rest)| {
             let after = name.strip_prefix(beginning);

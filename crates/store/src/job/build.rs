@@ -128,20 +128,10 @@ type Artifacts = BTreeMap<ArtifactKey, Artifact>;
 ///
 /// A job may have a million steps: they are processed one at a time and stored in a temporary file,
 /// in the form that the manifest needs. Only what an artifact needs is kept in memory.
+///
+/// With `redactable` the manifest gets a commitment, so that parts can be withheld later, and is held in
+/// memory. The path of the seed is returned too if a new one was made.
 pub fn build_job_bundle(
-    store: &dyn StoreReader,
-    root: &Path,
-    run_id: &JobRunId,
-    job_id: &JobId,
-    target: &Path,
-) -> Result<Summary, BuildError> {
-    let built = build_redactable(store, root, (run_id, job_id), target, None)?;
-    Ok(built.0)
-}
-
-/// Like [`build_job_bundle`], with a commitment in the manifest, so that parts can be withheld
-/// later. Also returns the path of the seed if a new one was made. Holds the manifest in memory.
-pub fn build_redactable(
     store: &dyn StoreReader,
     root: &Path,
     (run_id, job_id): (&JobRunId, &JobId),

@@ -228,7 +228,7 @@ fn read_indexable(tree: &SourceTree, path: &str, metadata: &Metadata) -> Result<
 }
 
 /// Returns the sections of a file: the whole and, in Markdown, one for each heading.
-pub fn sections_of(path: &str, text: &str) -> Vec<SectionRecord> {
+fn sections_of(path: &str, text: &str) -> Vec<SectionRecord> {
     let mut outlines = vec![outline_file(text)];
     if is_markdown(path) {
         outlines.extend(outline_markdown(text));
@@ -256,7 +256,7 @@ fn section_record(path: &str, text: &str, outline: &Outline) -> Option<SectionRe
 }
 
 /// Derives the id of a section: SHA-256 of `<path>:<line_start>:<line_end>:<content hash>`.
-pub fn derive_section_id(path: &str, start: u64, end: u64, content: Digest) -> String {
+fn derive_section_id(path: &str, start: u64, end: u64, content: Digest) -> String {
     Digest::of(format!("{path}:{start}:{end}:{content}").as_bytes()).to_string()
 }
 

@@ -102,7 +102,7 @@ pub fn find_section(store: &dyn StoreReader, text: &str) -> Result<SectionRecord
 }
 
 /// Returns the headings of a section, outermost first.
-pub fn headings_of(section: &SectionRecord) -> Vec<String> {
+fn headings_of(section: &SectionRecord) -> Vec<String> {
     let parsed = parse_document(section.heading_path.as_bytes(), &ReadOptions::default());
     let Ok(document) = parsed else {
         return Vec::new();

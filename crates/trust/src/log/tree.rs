@@ -11,7 +11,7 @@ pub fn leaf_hash(entry: &[u8]) -> Digest {
 }
 
 /// Hashes two subtrees.
-pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
+fn node_hash(left: &Digest, right: &Digest) -> Digest {
     let mut hasher = Hasher::new();
     hasher.update(&[1]);
     hasher.update(left.as_bytes());

@@ -35,7 +35,7 @@ pub(super) fn walk_through(shell: &mut Shell) -> Result<(), CliError> {
     heading("What to try next")?;
     for line in [
         format!("cd {shown}"),
-        "runseal verify -r good                      # everything again, at any time, offline"
+        "runseal verify good                         # everything again, at any time, offline"
             .to_owned(),
         "runseal verify tampered/job --format json   # the same answer for programs".to_owned(),
         "runseal diff good/job tampered/job          # what exactly was changed".to_owned(),
@@ -217,7 +217,7 @@ fn make_run_bundle(shell: &Shell, made: &mut Vec<DemoEvidence>) -> Result<(), Cl
 
 fn verify_all(shell: &Shell) -> Result<(), CliError> {
     heading("5. One verify for everything")?;
-    let ran = shell.expect("verify -r good --strict", 0)?;
+    let ran = shell.expect("verify good --strict", 0)?;
     for line in ran.text().lines() {
         say(line)?;
     }

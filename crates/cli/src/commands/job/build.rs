@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use runseal_core::canon::Dialect;
 use runseal_core::diagnosis::Diagnose;
 use runseal_core::verify::Outcome;
-use runseal_store::job::build::{BuildError, build_redactable};
+use runseal_store::job::build::{BuildError, build_job_bundle};
 use runseal_store::store::{JobId, JobRunId};
 
 use super::place::StoreArgs;
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let ids = (&args.run_id, &args.job_id);
     let outgoing = args.redactable.outgoing(&args.output)?;
     let place = outgoing.place();
-    let built = build_redactable(&*store, &root, ids, &place, redactable.as_ref());
+    let built = build_job_bundle(&*store, &root, ids, &place, redactable.as_ref());
     let (summary, seed) = built.map_err(build_error)?;
     outgoing.finish(&place)?;
     let mut printed = summary_json(&summary);

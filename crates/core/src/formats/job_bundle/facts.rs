@@ -35,13 +35,6 @@ impl ArtifactKey {
         name.strip_suffix(b".txt").and_then(Self::parse)
     }
 
-    /// The file name, with the NUL that system calls want after it.
-    pub fn c_file_name(self) -> [u8; 21] {
-        let mut name = *b"0000000000000000.txt\0";
-        encode_lower_hex(&self.to_bytes(), &mut name);
-        name
-    }
-
     /// The file name.
     pub fn file_name(self) -> String {
         format!("{self}.txt")
@@ -165,7 +158,6 @@ mod tests {
     fn artifact_key_of_a_file_name_prints_back() {
         let key = ArtifactKey::parse_file_name(b"00ffd038de10456d.txt").unwrap();
         assert_eq!(key.file_name(), "00ffd038de10456d.txt");
-        assert_eq!(&key.c_file_name(), b"00ffd038de10456d.txt\0");
         for name in [
             "00FFd038de10456d.txt",
             "00ffd038de10456d",

@@ -9,7 +9,7 @@ use std::ops::Range;
 pub use crate::space::normalize_newlines;
 
 /// The number of lines, including an unfinished last one.
-pub fn count_lines(text: &str) -> u64 {
+fn count_lines(text: &str) -> u64 {
     let finished = text.bytes().filter(|&b| b == b'\n').count() as u64;
     finished + u64::from(!text.is_empty() && !text.ends_with('\n'))
 }

@@ -22,7 +22,7 @@ use checks::{
 pub const SCHEMA_VERSION: &str = "1.0.0";
 
 /// The six things an action can do (003 §3.5).
-pub const ACTION_TYPES: [&str; 6] = [
+const ACTION_TYPES: [&str; 6] = [
     "create_file",
     "modify_file",
     "delete_file",
@@ -32,7 +32,7 @@ pub const ACTION_TYPES: [&str; 6] = [
 ];
 
 /// The four things a test can check (003 §3.6).
-pub const TEST_TYPES: [&str; 4] = [
+const TEST_TYPES: [&str; 4] = [
     "hash_match",
     "command_success",
     "file_exists",

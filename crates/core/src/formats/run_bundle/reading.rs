@@ -88,7 +88,7 @@ impl RunKind {
     }
 
     /// Whether a bundle of this kind may have a file at `path`.
-    pub fn has_place_for(self, path: &str) -> bool {
+    fn has_place_for(self, path: &str) -> bool {
         let place = place_of_stored(path);
         if place != path {
             // Only files of users have separate exact bytes.

@@ -18,7 +18,7 @@ const LONGEST_SHOWN: usize = 120;
 
 impl Replay {
     /// Whether rules left nothing of the results to compare: whatever the command does, it reproduces.
-    pub fn is_every_output_exempt(&self) -> bool {
+    fn is_every_output_exempt(&self) -> bool {
         let mut runs = self.runs.iter().peekable();
         runs.peek().is_some()
             && runs.all(|run| {

@@ -215,12 +215,6 @@ impl<'a> Manifest<'a> {
             .map(|artifact| Artifact::new(artifact, self.texts))
     }
 
-    /// Something of every step, in order; `None` if there is no list of steps or one lacks it.
-    pub fn of_every_step<T>(&self, of: impl Fn(Step<'_>) -> Option<T>) -> Option<Vec<T>> {
-        self.steps.as_ref()?;
-        self.steps().map(of).collect()
-    }
-
     /// Whether there is a list of steps.
     pub fn has_steps(&self) -> bool {
         self.steps.is_some()
