@@ -3,6 +3,9 @@
 //!
 //! Nothing here opens a file, reads a clock or the environment, or starts a thread; the same
 //! input gives the same bytes on every machine. Whatever opens a file lives in `runseal-fs` and above.
+//!
+//! Start reading with [`formats::patch`], a small document on its way from bytes to a report; then [`verify`], what rules,
+//! findings and reports are, and [`canon`], which reads and writes every byte that is hashed.
 
 pub mod canon;
 pub mod csv;

@@ -4,6 +4,9 @@
 //! run.json's content; with a target, also a pack; with a ledger, one more line in it. For the same
 //! intent, policy and mode, everything except run_id and times is byte-identical, and the caller
 //! can fix these two as well.
+//!
+//! Start reading with [`run_intent`] and follow the modules in the order of those steps: `plan`, `execute`, `decide`, `finish`,
+//! `export`. `replay` executes a recorded proposal again.
 
 mod contents;
 mod decide;

@@ -8,6 +8,8 @@
 //! reports can show them too.
 //!
 //! This crate opens sockets. The crates that verify do not depend on it, which a test checks.
+//!
+//! Start reading with [`proxy`], one exchange from a request to the journal; [`matching`] is what a replay does instead of asking.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,6 +1,9 @@
 //! Redactable seals and redacted copies: the effects. `runseal_core::formats::redacted` defines
 //! what a commitment is and when a copy is valid; here seeds are made and stored, places are
 //! selected, and copies are written.
+//!
+//! Start reading with [`redact_bundle`] in `copy`, from a selection (`select`) to a copy; `hunt` looks for what a copy must not
+//! repeat, and `sealing` keeps the seed that opens it.
 
 mod copy;
 mod decoding;

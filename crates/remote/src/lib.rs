@@ -6,6 +6,9 @@
 //! never half a run.
 //!
 //! Verifying a local path never calls this crate, and it opens no socket until a remote path is used.
+//!
+//! Start reading with [`manifest`], what a run consists of, and [`verified`], what may be pushed and pulled at all; then [`s3`] or
+//! [`oci`], which put it somewhere, and [`landing`], where it arrives.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

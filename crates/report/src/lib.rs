@@ -5,6 +5,9 @@
 //! outside reaches a page through a template that escapes it, and the finished page goes through
 //! [`reveal`], so nothing hidden is left in it. Everything is limited ([`limits`]), and a page says
 //! what was left out.
+//!
+//! Start reading with [`describe`], what something says of itself, one branch per format. `page` and `site` (HTML) and
+//! [`terminal`] write that down and decide nothing.
 
 mod answers;
 pub mod describe;

@@ -7,6 +7,9 @@
 //! A verdict has three parts that are never mixed: whether a unit is intact (`runseal-core`
 //! decides), whether it is signed ([`check`]), and whether a policy trusts the signers
 //! ([`policy`]).
+//!
+//! Start reading with [`check`], which says who signed; then [`policy`], whom a reader trusts, and [`log`], what is logged. The forms
+//! of signatures are in [`dsse`], [`sigstore`] and [`keys`].
 
 pub mod action;
 pub mod budget;
