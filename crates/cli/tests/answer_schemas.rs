@@ -176,7 +176,7 @@ fn verdicts_of_single_formats_pass_their_schema_on_the_vectors() {
             let ran = checker
                 .bench
                 .run(&[command, "verify", input.to_str().unwrap()]);
-            // What is no JSON gets no answer.
+            // What is not JSON gets no answer.
             if let Ok(value) = serde_json::from_str(&ran.stdout) {
                 checker.check("verdict-answer", &value, input.to_str().unwrap());
                 count += 1;

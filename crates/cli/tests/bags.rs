@@ -2,7 +2,7 @@
 //! of our vectors.
 //!
 //! The suite is not part of this repository. It is taken from the folder that `RUNSEAL_BAGIT_SUITE` names, or
-//! from `../shared/bagit-conformance-suite`; no package of a registry has it, so its absence is told, in CI too.
+//! from `../shared/bagit-conformance-suite`; no package of a registry has it, so a run without it says so, in CI too.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -126,7 +126,7 @@ fn bag_in_an_archive_with_a_large_file_is_hashed_with_what_its_manifest_names() 
 }
 
 #[test]
-fn bag_with_weak_checksums_is_told_as_such() {
+fn bag_with_weak_checksums_is_reported_as_such() {
     let (_folder, bench) = bench();
     let weak = vectors("bag").join("outside-md5-only/input");
     let ran = bench.run(&["verify", weak.to_str().unwrap()]);

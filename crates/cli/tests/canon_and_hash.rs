@@ -168,7 +168,7 @@ fn file_larger_than_the_limit_is_refused_before_it_is_read() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_and_never_waited_for() {
+fn what_is_not_a_file_is_refused_and_never_waited_for() {
     let (_folder, bench) = bench();
     std::fs::create_dir(bench.path("folder")).unwrap();
     let fifo = rustix::fs::FileType::Fifo;

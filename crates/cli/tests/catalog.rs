@@ -308,7 +308,7 @@ fn archive_and_folder_of_the_same_run_are_one_entry() {
     let places = serde_json::json!(["all.tar!/runs/one", "one.tar", "runs/one"]);
     assert_eq!(one["places"], places);
     assert_eq!(desk.ids("place~all.tar").len(), 3);
-    // What is broken off is refused, and so is what stands in it.
+    // What is broken off is refused, and so is what is in it.
     let whole = fs::read(desk.bench.path("all.tar")).unwrap();
     desk.bench.write("cut.tar", &whole[..whole.len() * 2 / 3]);
     let ran = desk.run(&["add", "cut.tar"]);
@@ -336,7 +336,7 @@ fn signer_is_the_key_that_verify_reports() {
     desk.say(&["add", "runs"]);
     assert_eq!(desk.ids(&format!("signer='{key}'")), ["one"]);
     assert_eq!(desk.ids("not signer=unsigned"), ["one"]);
-    // A signature that no longer holds is told as such when it is looked at again.
+    // A signature that no longer holds is reported as such when it is looked at again.
     let path = desk.bench.path("runs/one.intoto.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let at = text.find("\"sig\":\"").unwrap() + 12;
@@ -359,7 +359,7 @@ fn pack_is_added_however_somebody_came_to_it() {
         added += said["added"].as_u64().unwrap();
     }
     assert_eq!(added, 1);
-    // Where it was seen is told as it was typed.
+    // The place where it was seen is shown as it was typed.
     let entry = parse(&desk.say(&["list", "--format", "json"]));
     let places = entry["places"].as_array().unwrap();
     assert!(places.contains(&"y/../x/pack".into()), "{places:?}");
@@ -397,7 +397,7 @@ fn what_does_not_hold_is_named_and_not_added() {
 }
 
 #[test]
-fn bad_input_is_told_where_it_is() {
+fn bad_input_is_reported_with_its_place() {
     let desk = Desk::new(None);
     let refused = |arguments: &[&str], code: i32, parts: &[&str]| {
         let ran = desk.run(arguments);
@@ -484,7 +484,7 @@ fn prefix_of_several_digests_is_refused_with_them() {
 }
 
 #[test]
-fn file_that_is_no_catalogue_or_of_a_later_version_is_left_alone() {
+fn file_of_another_kind_or_a_later_version_is_left_alone() {
     let desk = Desk::new(None);
     desk.seal_three();
     let refused = |file: &str, said: &str| {
@@ -515,7 +515,7 @@ fn file_that_is_no_catalogue_or_of_a_later_version_is_left_alone() {
     for leftover in ["later.db-wal", "later.db-shm"] {
         let _ = fs::remove_file(desk.bench.path(leftover));
     }
-    // The user version of a SQLite file stands at byte 60.
+    // The user version of a SQLite file is at byte 60.
     bytes[60..64].copy_from_slice(&99u32.to_be_bytes());
     fs::write(&path, bytes).unwrap();
     refused("later.db", "version 99");
@@ -527,7 +527,7 @@ fn file_that_is_no_catalogue_or_of_a_later_version_is_left_alone() {
 }
 
 #[test]
-fn server_that_refuses_is_told_without_the_password() {
+fn server_that_refuses_is_reported_without_the_password() {
     let Some((_server, url)) = crate::store_support::database() else {
         return;
     };

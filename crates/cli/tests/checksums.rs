@@ -121,7 +121,7 @@ fn checksums_hostile_lists_have_the_verdict_of_sha256sum() {
 }
 
 #[test]
-fn checksums_name_that_is_no_utf_8_is_told_as_that() {
+fn checksums_name_that_is_not_utf_8_is_reported_as_that() {
     let (folder, bench) = bench();
     let place = folder.path().join("in");
     fs::create_dir(&place).unwrap();

@@ -1,4 +1,4 @@
-//! The documents: their links lead somewhere, every command in them is run as it stands or says why not, and what is
+//! The documents: their links lead somewhere, every command in them is run as written or says why not, and what is
 //! made from the program is not stale.
 //!
 //! A block of commands has a comment in the line above it that says where it runs:
@@ -387,7 +387,7 @@ fn reference_is_what_the_program_says() {
     assert!(text == listed, "docs/SUMMARY.md {stale}");
 }
 
-/// What the pages of the reference stand below in the summary.
+/// The line of the summary that the pages of the reference are below.
 const REFERENCE: &str = "- [Command reference](reference/README.md)\n";
 
 /// The table of exit codes, from the function that decides them.
@@ -524,7 +524,7 @@ fn exit_codes_of_commands_are_those_of_their_row() {
             "{command}"
         );
     }
-    // Behind what is judged stands where it goes or comes from.
+    // After what is judged comes where it goes or comes from.
     for (command, unreadable, malformed) in [
         ("push {} oci-layout:layout", 2, 1),
         ("pull oci-layout:{}", 2, 1),
@@ -537,7 +537,7 @@ fn exit_codes_of_commands_are_those_of_their_row() {
     bench.write("empty/.keep", "");
     fs::remove_file(bench.path("empty/.keep")).unwrap();
     assert_eq!(code("push empty oci-layout:layout"), Some(2));
-    // What can be read and does not hold; a policy with a fault is one, a text without its first line is none.
+    // What can be read and does not hold; a policy with a fault is one, a text without its first line is not.
     let broken = project_root().join("vectors/run-bundle/rb5-artifact-changed/input");
     let broken = broken.to_str().unwrap();
     bench.write(
@@ -577,7 +577,7 @@ fn readme_first_commands_are_the_demo_and_the_tests() {
 }
 
 #[test]
-fn help_stands_in_groups_and_the_overview_is_short() {
+fn help_is_in_groups_and_the_overview_is_short() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::new(BINARY, folder.path());
     let help = bench.run(&["--help"]);

@@ -15,7 +15,7 @@ use runseal_testkit::skip::{need_program, skip};
 use runseal_testkit::{conformance, folders_in, for_each_line, project_root, text};
 use serde_json::{Value, json};
 
-/// Whether a tree can be handed over as a list of files: no links, pipes or names that are no text.
+/// Whether a tree can be handed over as a list of files: no links, pipes or names that are not text.
 fn is_plain(path: &Path) -> bool {
     let kind = fs::symlink_metadata(path).unwrap().file_type();
     if path.file_name().is_some_and(|name| name.to_str().is_none()) {

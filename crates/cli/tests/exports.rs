@@ -130,7 +130,7 @@ fn crate_is_made_only_of_a_run_bundle_that_holds() {
 }
 
 #[test]
-fn crate_is_no_archive_but_a_zip() {
+fn crate_is_written_as_a_folder_or_a_zip_only() {
     let (folder, bench) = bench();
     let run = bundle("ok-recorded");
     for name in ["c.tar", "c.tar.gz", "c.tgz", "c.tar.zst", "c.ZIP"] {

@@ -134,7 +134,7 @@ fn worker_goes_on_when_the_server_that_its_full_disk_stopped_is_back() {
 }
 
 #[test]
-fn registry_with_a_full_disk_is_told_as_one_shows_no_tag_and_goes_on_once_there_is_room() {
+fn registry_with_a_full_disk_is_reported_shows_no_tag_and_goes_on_once_there_is_room() {
     let (_folder, bench) = crate::oci_support::bench();
     give_large(&bench, "large.bin", 40 << 20);
     crate::oci_support::seal(&bench, "r1");

@@ -84,7 +84,7 @@ fn action_fails_where_nothing_is_found_or_asked() {
     let (ran, _, _) = verify_step(folder.path(), &[("RUNSEAL_PATHS", "  \n ")]);
     assert_eq!(ran.status.code(), Some(64));
 
-    // What stands in a path is never run, nor taken for an option.
+    // A command in a path is never run, nor taken for an option.
     let (ran, _, _) = verify_step(
         folder.path(),
         &[("RUNSEAL_PATHS", "$(touch${IFS}made) --lenient")],

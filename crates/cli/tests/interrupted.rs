@@ -115,7 +115,7 @@ fn seal_killed_half_way_leaves_no_evidence_and_the_next_run_clears_it() {
     child.wait().unwrap();
     assert_eq!(unfinished(&bench), made);
 
-    // Even a whole bundle under such a name is none; but nobody has to find that out by himself.
+    // Even a whole bundle under such a name is not evidence; but nobody has to find that out by himself.
     let copied = bench.path("out/.runseal-unfinished-whole");
     let copy = std::process::Command::new("cp")
         .args(["-r", bench.path("out/sound").to_str().unwrap()])

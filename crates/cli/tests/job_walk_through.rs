@@ -255,7 +255,7 @@ fn plans_that_cannot_be_posted_exit_1_and_name_the_field() {
         assert!(refused.stderr.contains(place), "{plan}: {}", refused.stderr);
         assert_eq!(refused.stdout, "");
     }
-    // Of very many faults the first are told.
+    // Of very many faults the first are shown.
     let faults = vec!["{}"; 500].join(",");
     bench.write(
         "bad.json",

@@ -315,7 +315,7 @@ fn assess_that_fails_hangs_lies_or_babbles_changes_nothing() {
         ("true", "ASSESSOR_ANSWER: the answer is not JSON"),
         (
             "printf '\\377'",
-            "ASSESSOR: the assessor's answer is no UTF-8",
+            "ASSESSOR: the assessor's answer is not UTF-8",
         ),
         (
             "echo '{}'",
@@ -364,7 +364,7 @@ fn assess_that_fails_hangs_lies_or_babbles_changes_nothing() {
 }
 
 #[test]
-fn assess_keeps_what_stands_in_the_intent_beside_what_does_not() {
+fn assess_keeps_what_is_in_the_intent_beside_what_is_not() {
     let (_folder, bench) = bench();
     bench.write("intent.json", INTENT);
     bench.write(
@@ -467,7 +467,7 @@ fn assess_with_the_example_asks_a_real_server() {
             && request.contains("Rates are a day old"),
         "{request}"
     );
-    // Keys on the command line are no part of the record.
+    // Keys on the command line are not part of the record.
     assert!(!bench.read("io.json").contains("sk-test"));
     // A server that is not there is a failure of the assessor.
     let ran = bench.run(&[

@@ -62,7 +62,7 @@ fn proofs_are_accepted_by_an_implementation_written_from_the_rfc() {
         assert!(python_accepts(&bench, &arguments), "{proof}");
         let verified = ok(bench.run(&["log", "verify", &proof, &path, "--log-key", &vkey]));
         assert!(verified.contains(r#""ok":true"#), "{verified}");
-        // Of another run it is no proof, and a proof of another entry neither.
+        // It does not prove another run, nor does a proof of another entry.
         let other = format!("out/r{}", (at + 1) % 6);
         let ran = bench.run(&["log", "verify", &proof, &other, "--log-key", &vkey]);
         assert_eq!(ran.code, Some(1), "{}", ran.stdout);
@@ -298,7 +298,7 @@ fn audit_names_gaps_forks_rollbacks_and_changed_entries() {
 }
 
 #[test]
-fn bad_logs_and_checkpoints_are_told_and_nothing_is_written() {
+fn bad_logs_and_checkpoints_are_reported_and_nothing_is_written() {
     let (_folder, bench) = bench();
     filled(&bench, 2);
     refused(

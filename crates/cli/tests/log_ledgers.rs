@@ -176,7 +176,7 @@ fn append_killed_at_any_moment_leaves_whole_batches_and_no_fork() {
 }
 
 #[test]
-fn checkpoint_from_the_future_is_told_and_nothing_is_written() {
+fn checkpoint_from_the_future_is_reported_and_nothing_is_written() {
     let (_folder, bench) = bench();
     init(&bench);
     bench.write("ledger.jsonl", ledger(3));

@@ -111,7 +111,7 @@ fn append_waits_for_whoever_appends() {
 }
 
 #[test]
-fn damaged_log_gives_no_proof_and_is_told_from_none() {
+fn damaged_log_gives_no_proof_and_differs_from_a_missing_one() {
     let (_folder, bench) = bench();
     logged_run(&bench);
     fs::remove_file(bench.path("out/r1.tlog-proof")).unwrap();
@@ -141,7 +141,7 @@ fn damaged_log_gives_no_proof_and_is_told_from_none() {
 }
 
 #[test]
-fn cosignature_from_the_future_is_told() {
+fn cosignature_from_the_future_is_reported() {
     let (_folder, bench) = bench();
     logged_run(&bench);
     keygen(&bench, "w.key", "ed25519", "pem");
@@ -198,7 +198,7 @@ fn line_of_a_ledger_about_a_redactable_pack_is_not_logged() {
 }
 
 #[test]
-fn proof_without_a_key_is_no_word_of_a_log() {
+fn proof_without_a_key_does_not_count_as_logged() {
     let (_folder, bench) = bench();
     let vkey = logged_run(&bench);
     // Anybody can make a log of one entry, under any name, and sign it with a key of their own.
@@ -289,7 +289,7 @@ fn statement_about_several_runs_is_an_entry_of_none_but_its_own() {
 }
 
 #[test]
-fn entry_with_the_commitment_of_another_run_is_no_entry_of_the_first() {
+fn entry_with_the_commitment_of_another_run_does_not_count_for_the_first() {
     use runseal_core::digest::Digest;
     use runseal_trust::dsse::{Envelope, IN_TOTO};
     use runseal_trust::keys::PrivateKey;

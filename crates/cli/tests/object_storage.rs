@@ -197,7 +197,7 @@ fn two_writers_of_one_name_do_not_replace_each_other() {
             let output = child.wait_with_output().unwrap();
             assert!(output.status.success(), "{output:?}");
         }
-        // Different runs under one name: one wins, and the others are told.
+        // Different runs under one name: one wins, and the others learn of it.
         let address = remote.at("p/contested");
         let paths = ["out/r1", "out/r2", "out/r1", "out/r2"];
         let others: Vec<_> = paths.iter().map(|path| start(path, &address)).collect();
@@ -446,7 +446,7 @@ fn wrong_credentials_and_missing_places_are_told_apart_and_no_secret_is_shown() 
 }
 
 #[test]
-fn answers_that_say_expired_or_full_are_told_as_that() {
+fn answers_that_say_expired_or_full_are_reported_as_that() {
     for (status, code, told) in [
         ("400 Bad Request", "ExpiredToken", "EXPIRED: "),
         (
@@ -473,7 +473,7 @@ fn answers_that_say_expired_or_full_are_told_as_that() {
 }
 
 #[test]
-fn list_without_an_end_is_told_and_not_followed() {
+fn list_without_an_end_is_reported_and_not_followed() {
     let list = |listed: &str, next: &str| {
         format!("<ListBucketResult>{listed}<IsTruncated>{next}</ListBucketResult>")
     };

@@ -50,7 +50,7 @@ fn run_that_does_not_verify_is_neither_pushed_nor_pulled() {
 }
 
 #[test]
-fn name_that_is_taken_is_told_before_anything_is_sent() {
+fn name_that_is_taken_is_reported_before_anything_is_sent() {
     for server in servers() {
         let (_folder, bench) = bench();
         let remote = Remote::new(&bench, &server);
@@ -209,7 +209,7 @@ fn runs_in_object_storage_are_queued_worked_and_told() {
 }
 
 #[test]
-fn address_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued() {
+fn address_that_cannot_be_read_is_refused_when_it_is_queued() {
     for server in servers() {
         let (_folder, bench) = bench();
         let remote = Remote::new(&bench, &server);
@@ -246,7 +246,7 @@ fn address_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued()
             "NOT_FOUND: ",
             &[&run, "out/r1", &remote.at("none")],
         );
-        // What is there and is not what it says is told as such, as by `pull`.
+        // What is there and is not what it says is reported as such, as by `pull`.
         let forged = bench.write("forged", "{}");
         server.put(&remote.bucket, "p/runs/forged.manifest.json", &forged);
         refused(&remote, 1, "CORRUPT: ", &[&remote.at("p/forged")]);
@@ -259,7 +259,7 @@ fn address_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued()
 }
 
 #[test]
-fn lock_that_cannot_be_had_is_told_with_what_it_takes() {
+fn lock_that_cannot_be_had_is_reported_with_what_it_takes() {
     let lock = ["--retain-until", "2099-01-01"];
     let hint = "hint: locks need a bucket that was made for them";
     for (status, is_about_locks) in [

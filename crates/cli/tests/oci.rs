@@ -267,7 +267,7 @@ fn artifacts_are_queued_worked_and_told_like_folders() {
 }
 
 #[test]
-fn artifact_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued() {
+fn artifact_that_cannot_be_read_is_refused_when_it_is_queued() {
     let (_folder, bench) = bench();
     seal(&bench, "r1");
     let registry = OddRegistry::start(Manners {

@@ -39,11 +39,11 @@ fn registry_with_tokens_is_asked_once_and_again_when_they_expire() {
     let tokens = registry.requests();
     let tokens = tokens.iter().filter(|request| request.contains("/token"));
     assert!(tokens.count() > 2);
-    // A token that is never good for anything is no endless loop.
+    // A token that is never good for anything does not cause an endless loop.
     registry.behave(|manners| manners.token_uses = Some(0));
     let refused = run_as_ada(&bench, &["pull", &reference, "-o", "never"]);
     assert_refused(&refused, 2, "UNAUTHORIZED");
-    // A wrong password is told as one, and an answer that repeats it is not shown.
+    // A wrong password is reported as one, and an answer that repeats it is not shown.
     registry.behave(|manners| manners.repeats_secrets = true);
     log_in(&bench, &registry.host(), "YWRhOndyb25n");
     let refused = run_as_ada(&bench, &["pull", &reference, "-o", "never"]);
@@ -186,7 +186,7 @@ fn manifest_that_lies_about_a_size_is_refused_in_both_directions() {
         let refused = bench.run(&["pull", &odd, "-o", "pulled"]);
         assert_refused(&refused, 1, "MALFORMED");
     }
-    // The same layer twice is one tar behind another, of which readers would see one or both.
+    // The same layer twice is one tar behind another: some readers would see one, some both.
     let layer = document["layers"][0].to_string();
     let twice = manifest.replace(&layer, &format!("{layer},{layer}"));
     assert_ne!(twice, manifest);
@@ -341,7 +341,7 @@ fn push_killed_five_times_within_a_piece_goes_on_from_what_arrived() {
 }
 
 #[test]
-fn registry_that_is_not_there_or_not_known_is_told_and_leaves_nothing() {
+fn registry_that_is_missing_or_unknown_is_reported_and_leaves_nothing() {
     let (_folder, bench) = bench();
     seal(&bench, "r1");
     let nobody = format!("127.0.0.1:{}/run:v1", free_port());

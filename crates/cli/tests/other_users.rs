@@ -79,7 +79,7 @@ fn output_that_is_a_link_is_refused_and_its_target_stays() {
 }
 
 #[test]
-fn signature_file_keeps_its_mode_and_is_no_pipe() {
+fn signature_file_keeps_its_mode_and_is_not_a_pipe() {
     let (_folder, bench) = bench();
     document(&bench);
     let sign = ["sign", "bundle.json", "--key", "key.pem"];
@@ -161,7 +161,7 @@ fn temporary_folder_whose_names_others_can_change_is_refused() {
 }
 
 #[test]
-fn evidence_behind_blanks_or_an_unfinished_name_is_told_of() {
+fn evidence_behind_blanks_or_an_unfinished_name_is_reported() {
     let (_folder, bench) = bench();
     document(&bench);
     let text = bench.read("bundle.json");

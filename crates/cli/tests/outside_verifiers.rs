@@ -673,7 +673,7 @@ fn ssh_agent_and_command_sign_like_the_key_itself() {
     ]);
     assert_eq!(wrong.code, Some(2));
     assert!(
-        wrong.stderr.contains("no signature of the given key"),
+        wrong.stderr.contains("not a signature by the given key"),
         "{}",
         wrong.stderr
     );

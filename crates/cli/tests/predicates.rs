@@ -169,7 +169,7 @@ fn agent_action_binds_input_and_output_and_its_chain_to_the_signature() {
         &bench,
         "https://in-toto.io/attestation/ai-agent-action/v0.1",
     );
-    // A record that was changed in the statement is told, whoever signed it.
+    // A record that was changed in the statement is reported, whoever signed it.
     let text = String::from_utf8(payload).unwrap();
     let changed = text.replace("\"durationMs\":412", "\"durationMs\":4");
     assert_ne!(changed, text);
@@ -207,7 +207,7 @@ fn run_that_failed_is_signed_as_one_and_policies_and_demands_know_it() {
     );
     let said = bench.run(&["verify", "out/r1", "--trust", "trust.toml"]);
     assert_eq!(said.code, Some(1), "{}", said.stdout);
-    // Beside an accepted pack it is no accepted run either.
+    // Beside an accepted pack it is not an accepted run either.
     let demand = ["verify", "out/r1", "--require-accepted"];
     let said = bench.run(&demand);
     assert!(

@@ -229,7 +229,7 @@ fn recording_that_declares_a_member_volatile_is_shown_without_it() {
     assert_eq!(forged["capture"]["volatile"], json!(["/seed"]));
     forged["interactions"][0]["request"]["body"]["seed"] = json!("what was really asked");
     bench.write("forged.json", forged.to_string());
-    // What is volatile is not part of what is asked, and whoever looks is told so.
+    // What is volatile is not part of what is asked, and what is shown says so.
     let told = "`/seed` of requests to models is not compared";
     let verified = bench.run(&["verify", "forged.json"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
@@ -349,7 +349,7 @@ fn proxy_whose_input_closes_at_once_ends_and_one_that_nobody_holds_goes_on() {
     };
     assert_eq!(code, Some(0));
     assert!(folder.path().join("m.json").exists());
-    // A pipe without a writer from the first is no word to end.
+    // A pipe without a writer from the first does not say that it is over.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(writer);
     let mut child = start("n.json", reader.into());

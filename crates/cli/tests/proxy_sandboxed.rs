@@ -241,7 +241,7 @@ fn recorded_calls_that_somebody_changed_do_not_verify() {
 }
 
 #[test]
-fn replayed_agent_that_asks_something_else_diverges_and_is_told_the_difference() {
+fn replayed_agent_that_asks_something_else_diverges_and_the_difference_is_shown() {
     if !can_run() {
         return;
     }
@@ -405,7 +405,7 @@ fn replay_forked_at_a_call_asks_the_upstream_from_there_on_and_names_its_parent(
         again.stderr.contains("`fork.json` exists already"),
         "{again:?}"
     );
-    // Where all answers were live it is no reproduction, though everything is as it was.
+    // If all answers were live nothing was reproduced, though everything is as it was.
     let same = Upstream::start(answer);
     let live = [
         "--fork-at",
@@ -559,7 +559,7 @@ fn run_with_the_proxy_holds_long_requests_and_answers_in_the_pack() {
         let verdict = bench.run(arguments);
         assert_eq!(verdict.code, Some(0), "{arguments:?}: {verdict:?}");
     }
-    // One with more in it is no pack's: what it goes on naming are files again.
+    // One with more in it does not belong to a pack: what else it names is files again.
     let upstream = Upstream::start(answer);
     let recorded = ["proxy", "replay", "--recording", "p/model_io.json"];
     let fork = [

@@ -28,7 +28,7 @@ impl Numbers {
         let mut word: String = (0..length)
             .map(|_| char::from(letters[self.next(letters.len())]))
             .collect();
-        // Some kinds are told from words by a digit.
+        // Some kinds differ from words by a digit.
         word.replace_range(3..4, "7");
         word
     }
@@ -157,7 +157,7 @@ fn spellings(secret: &str) -> Vec<String> {
     for shift in 0..3 {
         let padded = format!("{}{secret}", "\0".repeat(shift));
         let encoded = base64(padded.as_bytes());
-        // What does not depend on what stands in front or behind.
+        // What does not depend on the text before or after it.
         let stable = &encoded[[0, 2, 3][shift]..padded.len() * 8 / 6];
         spellings.push(stable.to_owned());
         spellings.push(stable.replace('+', "-").replace('/', "_"));
@@ -168,7 +168,7 @@ fn spellings(secret: &str) -> Vec<String> {
     spellings
 }
 
-/// Every file below `folder` in which one of `patterns` stands, with what stands there; `grep` looks.
+/// Every file below `folder` that has one of `patterns`, with the match; `grep` looks.
 fn search(folder: &Path, patterns: &Path) -> String {
     let found = std::process::Command::new("grep")
         .args(["-r", "-o", "-a", "-F", "-f"])
@@ -316,7 +316,7 @@ fn proxy_secret_learned_too_late_fails_the_run_and_leaves_nothing() {
         .as_str()
         .unwrap();
     assert!(note.starts_with("{\"note\":\"[redacted:opaque:"), "{note}");
-    // In both answers and the header: the same placeholder wherever the value stands.
+    // In both answers and the header: the same placeholder wherever the value is.
     let header = made["interactions"][1]["request"]["headers"].to_string();
     let digits = note.split(':').nth(3).unwrap().get(..16).unwrap();
     assert!(header.contains(digits), "{header} {note}");

@@ -130,7 +130,7 @@ fn recorded_command_is_the_only_client_of_its_proxy_on_a_shared_loopback() {
     assert_eq!(heads.len(), 4, "{heads:?}");
     assert!(heads[0].contains(&format!("Bearer {KEY}\r\n")), "{heads:?}");
     assert!(heads[3].contains(&format!("?key={STAND_IN} ")), "{heads:?}");
-    // What is recorded does not depend on the token: the constant stands everywhere.
+    // What is recorded does not depend on the token: the constant is everywhere.
     let made = recording(&bench.path("RUN_BUNDLE/one/model_io.json"));
     let calls = made["interactions"].as_array().unwrap();
     assert_eq!(calls.len(), 4, "{made}");

@@ -9,7 +9,7 @@ use runseal_testkit::cli::Bench;
 use runseal_testkit::isolation;
 use runseal_testkit::postgres::PASSWORD;
 
-/// Runs in `runs/`, sealed, of which every fifth is tampered with.
+/// Sealed runs in `runs/`; every fifth is tampered with.
 fn seal_runs(bench: &Bench, count: usize) {
     let made = bench.run(&["engine", "init", "made", "--lang", "sh"]);
     assert_eq!(made.code, Some(0), "{made:?}");
@@ -230,7 +230,7 @@ fn machine_that_dies_in_the_middle_of_the_queue_loses_and_doubles_nothing() {
 }
 
 #[test]
-fn store_that_cannot_be_used_is_told_without_the_password() {
+fn store_that_cannot_be_used_is_reported_without_the_password() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::new(env!("CARGO_BIN_EXE_runseal"), folder.path());
     for (store, part) in [

@@ -153,7 +153,7 @@ fn what_is_ignored_does_not_count_and_what_is_not_kept_counts_by_name() {
     let keep = ["--keep", "*.txt", "--", "sh", "-c", script];
     project.record("k", &keep);
     assert_replayed(&project, "k", &[], 1, "DIVERGED");
-    // A folder of which only some runs leave ignored files is empty in all of them.
+    // A folder in which only some runs leave ignored files is empty in all of them.
     let sometimes = "mkdir d; test $(date +%N) -lt 500000000 && touch d/x.tmp; echo a";
     project.record("s", &["--ignore", "*.tmp", "--", "sh", "-c", sometimes]);
     assert_replayed(&project, "s", &["--times", "6"], 0, "REPRODUCED");
@@ -214,7 +214,7 @@ fn file_called_stdout_is_not_what_was_printed() {
 }
 
 #[test]
-fn bundle_that_exempts_everything_or_nearly_is_told() {
+fn bundle_that_exempts_everything_or_nearly_is_reported() {
     if !need_isolation() {
         return;
     }

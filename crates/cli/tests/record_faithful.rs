@@ -101,7 +101,7 @@ fn file_that_may_not_be_read_is_a_gap() {
 }
 
 #[test]
-fn value_of_a_secret_is_never_sealed_and_its_absence_is_told() {
+fn value_of_a_secret_is_never_sealed_and_the_bundle_says_so() {
     if !need_isolation() {
         return;
     }
@@ -207,7 +207,7 @@ fn summary_is_plain() {
 }
 
 #[test]
-fn random_name_is_told_as_randomness_and_a_limit_by_its_option() {
+fn random_name_is_reported_as_randomness_and_a_limit_by_its_option() {
     if !need_isolation() {
         return;
     }
@@ -249,7 +249,7 @@ fn copy_of_a_weaker_level_is_named_where_its_path_is_printed() {
 }
 
 #[test]
-fn input_that_changes_is_told_although_its_time_was_set_back() {
+fn input_that_changes_is_reported_although_its_time_was_set_back() {
     if !need_isolation() {
         return;
     }

@@ -142,7 +142,7 @@ fn output_is_shown_while_it_comes_and_kept_all_the_same() {
         "first\nlast\n"
     );
     assert_eq!(project.read("RUN_BUNDLE/r1/logs/stderr.txt"), "complaint\n");
-    // Piped, standard output is for JSON alone; quietly, people are told nothing.
+    // Piped, standard output is for JSON alone; with `--quiet` nothing is printed for people.
     let ran = project.record("r2", &["--", "sh", "-c", "echo out"]);
     assert!(
         ran.stdout.starts_with('{') && ran.stdout.lines().count() == 1,
@@ -160,7 +160,7 @@ fn output_is_shown_while_it_comes_and_kept_all_the_same() {
 }
 
 #[test]
-fn disk_that_is_full_is_told_and_nothing_is_left() {
+fn full_disk_is_reported_and_nothing_is_left() {
     if !need_isolation() {
         return;
     }
@@ -243,7 +243,7 @@ fn input_that_changes_while_it_is_read_is_refused() {
 }
 
 #[test]
-fn folder_that_cannot_be_read_is_told() {
+fn folder_that_cannot_be_read_is_reported() {
     let Some(project) = Project::of_ordinary_user().filter(|_| need_isolation()) else {
         return;
     };
@@ -366,7 +366,7 @@ fn file_that_is_written_in_part_is_sealed_as_it_was() {
 }
 
 #[test]
-fn fixed_time_stands_still_for_dynamic_programs_and_says_which_see_the_true_one() {
+fn fixed_time_is_fixed_for_dynamic_programs_and_says_which_see_the_true_one() {
     if !need_isolation() {
         return;
     }
@@ -467,7 +467,7 @@ fn landlock_as_root_reaches_a_program_in_a_closed_home_and_nothing_else_there() 
 }
 
 #[test]
-fn file_that_the_command_made_and_reads_is_no_input() {
+fn file_that_the_command_made_and_reads_is_not_an_input() {
     if !need_isolation() {
         return;
     }
@@ -493,7 +493,7 @@ fn file_that_the_command_made_and_reads_is_no_input() {
 }
 
 #[test]
-fn place_for_the_bundle_that_cannot_be_written_is_told_before_the_command_runs() {
+fn place_for_the_bundle_that_cannot_be_written_is_reported_before_the_command_runs() {
     if !need_isolation() {
         return;
     }
@@ -552,7 +552,7 @@ fn what_is_written_outside_without_isolation_is_named() {
 }
 
 #[test]
-fn pattern_of_what_to_keep_may_name_a_folder_and_is_told_if_it_matches_nothing() {
+fn pattern_of_what_to_keep_may_name_a_folder_and_is_reported_if_it_matches_nothing() {
     if !need_isolation() {
         return;
     }

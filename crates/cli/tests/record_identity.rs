@@ -11,7 +11,7 @@ use runseal_core::digest::Digest;
 use runseal_testkit::cli::Ran;
 use runseal_testkit::skip::need_isolation;
 
-/// A second that stands still, so that every default id would be the same.
+/// A clock that is stopped, so that every default id would be the same.
 const NOW: (&str, &str) = ("SOURCE_DATE_EPOCH", "1700000000");
 
 fn run_id_of(ran: &Ran) -> String {

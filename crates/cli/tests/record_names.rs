@@ -57,7 +57,7 @@ sys.exit(libc.renameat2(-100, b'log', -100, b'b', 2))\"; cat log b";
             let text = fs::read_to_string(place).unwrap();
             assert_eq!(text, format!("this is {sealed}\n"), "{level}: {script}");
         }
-        // What a command makes, renames and reads is no input, nor is what it replaces by that.
+        // What a command makes, renames and reads is not an input, nor is what it replaces by that.
         project.write("out/s", "old\n");
         let script = "echo new > out/tmp; mv out/tmp out/s; cat out/s";
         assert_reproduces(&project, "own", level, script);
@@ -92,7 +92,7 @@ fn result_that_was_there_with_the_same_content_reproduces() {
             assert_eq!(fs::read_to_string(sealed).unwrap(), "a\nb\n", "{script}");
         }
     }
-    // The summary names it, since it is no artifact.
+    // The summary names it, since it is not an artifact.
     let project = Project::new();
     project.write("in.txt", "a\n");
     project.write("out", "a\n");

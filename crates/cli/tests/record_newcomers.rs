@@ -1,5 +1,5 @@
 //! What somebody meets who records for the first time: a virtual environment, the wrong way to type
-//! it, no network, a limit; and what they are told then.
+//! it, no network, a limit; and what they read then.
 
 use std::fs;
 use std::os::unix::fs::symlink;

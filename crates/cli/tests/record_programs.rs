@@ -1,5 +1,5 @@
 //! Thirty small programs in five languages, recorded and replayed: those that are deterministic
-//! reproduce, those that are not are told why.
+//! reproduce, the others say why not.
 
 use std::path::Path;
 
@@ -197,7 +197,7 @@ const PROGRAMS: [Row; 30] = [
 ];
 
 #[test]
-fn thirty_programs_reproduce_or_are_told_why_not() {
+fn thirty_programs_reproduce_or_say_why_not() {
     if !need_isolation() {
         return;
     }

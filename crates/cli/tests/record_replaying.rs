@@ -65,7 +65,7 @@ fn failed_run_that_says_it_did_not_fail_is_shown_as_failed() {
 }
 
 #[test]
-fn limits_of_a_replay_are_the_given_ones_and_reaching_one_is_no_divergence() {
+fn limits_of_a_replay_are_the_given_ones_and_reaching_one_is_not_a_divergence() {
     if !need_isolation() {
         return;
     }
@@ -342,7 +342,7 @@ fn temporary_files_do_not_change_the_bundle() {
     let project = Project::new();
     let mut sums = Vec::new();
     for out in ["a", "b"] {
-        // Not by mktemp, which asks for random numbers once in twenty times, and that is told.
+        // Not by mktemp, which asks for random numbers once in twenty times, which the replay says.
         let script = "f=/tmp/at.$(date +%N); echo x > \"$f\"; cat \"$f\"";
         let mut command = project.command(&[
             "record", "--out", out, "--run-id", "one", "--", "sh", "-c", script,

@@ -212,7 +212,7 @@ fn own_terminal_is_as_it_was_however_a_run_ends() {
 }
 
 #[test]
-fn streams_that_are_no_terminal_stay_what_they_are() {
+fn streams_other_than_a_terminal_stay_what_they_are() {
     if !need_isolation() {
         return;
     }
@@ -498,7 +498,7 @@ fn input_without_end_is_sealed_as_far_as_it_was_taken() {
 }
 
 #[test]
-fn input_beyond_its_bound_stops_the_run_and_is_told() {
+fn input_beyond_its_bound_stops_the_run_and_is_reported() {
     if !need_isolation() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Runs the walks of docs/record.md as they stand, and makes, checks, runs and replays a new engine
+//! Runs the walks of docs/record.md as written, and makes, checks, runs and replays a new engine
 //! in every language.
 
 use std::path::Path;

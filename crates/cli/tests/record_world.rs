@@ -116,7 +116,7 @@ fn key_is_seen_by_no_way_in_a_hostile_folder() {
 }
 
 #[test]
-fn limit_is_told_by_name_and_is_no_result() {
+fn limit_is_reported_by_name_and_is_not_a_result() {
     if !need_isolation() {
         return;
     }

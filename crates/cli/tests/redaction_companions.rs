@@ -1,4 +1,4 @@
-//! What goes with a withheld value, what is told of it, and what may not go at all.
+//! What goes with a withheld value, what a copy says of it, and what may not go at all.
 
 use std::fs;
 use std::process::Stdio;
@@ -141,7 +141,7 @@ fn size_goes_with_its_digest() {
 }
 
 #[test]
-fn shown_places_that_hold_a_withheld_text_are_told() {
+fn shown_places_that_hold_a_withheld_text_are_reported() {
     let (_folder, bench) = bench();
     let artifacts = [("log.txt", "so Mallory said\n"), ("b.txt", "nothing")];
     seal(&bench, "r1", INPUT, OUTPUT, &artifacts);
@@ -157,7 +157,7 @@ fn shown_places_that_hold_a_withheld_text_are_told() {
         ran.stderr
     );
     ok(ran);
-    // Nothing is told where nothing is shown.
+    // Nothing is said if nothing is shown.
     let ran = bench.run(&["redact", "out/r1", "--match", "Mallory", "-o", "other"]);
     assert!(!ran.stderr.contains("contains a text"), "{}", ran.stderr);
     ok(ran);
@@ -230,7 +230,7 @@ fn signature_that_holds_a_withheld_text_is_left_behind() {
 }
 
 #[test]
-fn short_value_that_is_written_again_is_told() {
+fn short_value_that_is_written_again_is_reported() {
     let (_folder, bench) = bench();
     let input = r#"{"context":{"consent":"No","pin":4711},"prompt":"x"}"#;
     let output = OUTPUT.replace("the name is Mallory", "No");

@@ -24,7 +24,7 @@ fn trusted(bench: &Bench, path: &str) {
     ok(bench.run(&[&accept[..], &["--accept"]].concat()));
 }
 
-/// Every digest that could be made of something in which the secret stands: each value of each
+/// Every digest that could be made of something that has the secret in it: each value of each
 /// document as it is and without one or two of its members, each file, and `more`.
 fn digests_of(folder: &Path, secret: &str, more: &[&[u8]]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
@@ -223,7 +223,7 @@ fn job_bundle_is_redacted_and_gives_nothing_away() {
     ok(bench.run(&["job", "replay", "job"]));
     trusted(&bench, "job");
     ok(bench.run(&["verify", "job", "--strict", "--trust", "trust.toml"]));
-    // One that was not sealed so is told apart, in plain words.
+    // One that was not sealed so is refused in plain words.
     let ran = bench.run(&["redact", "plain", "--drop", "artifacts/**", "-o", "none"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(

@@ -1,4 +1,4 @@
-//! What `redact` is told, and what it says: bad input, plans, profiles, tokens.
+//! What `redact` is given, and what it says: bad input, plans, profiles, tokens.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use crate::redaction_support::{INPUT, OUTPUT, redact, seal};
 use crate::signing_support::{ask_script, bench, keygen, ok, trust_python};
 
 #[test]
-fn bad_input_is_told_and_nothing_is_written() {
+fn bad_input_is_reported_and_nothing_is_written() {
     let (_folder, bench) = bench();
     seal(&bench, "r1", INPUT, OUTPUT, &[("a.txt", "one")]);
     let refused = |ran: Ran, code: i32, message: &str| {
@@ -239,7 +239,7 @@ fn what_is_there_is_not_replaced_and_nothing_is_left_over() {
 }
 
 #[test]
-fn places_are_told_by_their_own_names() {
+fn places_are_reported_by_their_own_names() {
     let (_folder, bench) = bench();
     let input = r#"{"a~b":"secret word","argv":["x","y","z"],"price":4711}"#;
     seal(&bench, "r1", input, OUTPUT, &[("a#b.txt", "one")]);

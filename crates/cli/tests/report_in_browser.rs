@@ -291,7 +291,7 @@ fn page_of_very_many_files_is_bounded_and_says_what_it_leaves_out() {
         .collect();
     let manifest = json!({"engine_code": "E", "engine_version": "1.0.0"});
     seal_by_hand(&bench, "many", (manifest, json!({}), json!({})), &artifacts);
-    // What is wrong is shown, wherever it stands in the list.
+    // What is wrong is shown, wherever it is in the list.
     bench.write("many/artifacts/02999.txt", "changed");
     page_of(&bench, "many", "page.html");
     let page = bench.read("page.html");

@@ -301,12 +301,12 @@ fn policy_is_enforced_and_its_violation_is_in_the_evidence() {
         (
             "dev",
             r#"{"commands":["ln -s /etc/passwd link"]}"#,
-            "no file with a safe name",
+            "not a file with a safe name",
         ),
         (
             "dev",
             r#"{"commands":["mkfifo pipe"]}"#,
-            "no file with a safe name",
+            "not a file with a safe name",
         ),
         (
             "dev",
@@ -551,7 +551,7 @@ fn run_refuses_options_that_would_change_nothing() {
         );
         assert!(ran.stderr.contains(told), "{options:?}: {}", ran.stderr);
     }
-    // What the policy forbids is told first.
+    // What the policy forbids is reported first.
     let ran = bench.run(&[&["run", "intent.json"][..], &recording[..]].concat());
     assert_eq!(ran.code, Some(2), "{ran:?}");
 }

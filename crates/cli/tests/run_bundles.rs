@@ -260,7 +260,7 @@ fn example_engines_couple_through_a_verified_bundle() {
 }
 
 #[test]
-fn engine_without_execute_permission_is_told() {
+fn engine_without_execute_permission_is_reported() {
     if !need_isolation() {
         return;
     }
@@ -344,7 +344,7 @@ fn verify_tells_invalid_from_unreadable_and_takes_the_highest() {
 }
 
 #[test]
-fn bad_arguments_are_told_and_leave_no_bundle() {
+fn bad_arguments_are_reported_and_leave_no_bundle() {
     let (_folder, bench) = bench();
     bench.write("output.json", OUTPUT);
     bench.write("broken.json", "{");
@@ -587,7 +587,7 @@ fn replay_rule_whose_files_are_missing_is_not_checked() {
 }
 
 #[test]
-fn receipts_that_are_no_chain_get_a_verdict() {
+fn receipts_that_do_not_form_a_chain_get_a_verdict() {
     let (_folder, bench) = bench();
     let receipt = project_root().join("vectors/receipt/ok-signed/input.json");
     fs::copy(&receipt, bench.path("a.json")).unwrap();

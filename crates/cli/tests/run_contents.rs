@@ -112,7 +112,7 @@ fn pack_of_a_run_whose_files_cannot_be_listed_is_still_valid() {
         return;
     }
     let (_folder, bench) = bench();
-    // Two files would be the output `dist/x`; what was read of them before is no output.
+    // Two files would be the output `dist/x`; what was read of them before is not an output.
     let clash = "mkdir dist; echo a > a; echo b > dist/x; echo c > ../dist/x; echo said";
     let ran = run(
         &bench,
@@ -322,7 +322,7 @@ fn policy_with_a_write_root_of_its_own_lets_commands_write_there_and_nowhere_els
 }
 
 #[test]
-fn policy_that_is_none_is_refused_with_its_member() {
+fn invalid_policy_is_refused_with_its_member() {
     let (_folder, bench) = bench();
     write_intent(&bench, &json!({}));
     for (name, text, wanted) in [

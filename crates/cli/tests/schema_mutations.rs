@@ -151,7 +151,7 @@ fn schema_rejections_of_single_documents_are_the_verifiers_too() {
 #[test]
 fn schema_rejections_of_receipts_and_policies_are_the_verifiers_too() {
     let (_folder, bench) = bench();
-    // A wrong hash or signature alone is no verdict on the shape.
+    // A wrong hash or signature alone says nothing about the shape.
     let is_shape_fault = |ran: &Ran| rules(ran).iter().any(|id| id == "RC1");
     try_mutations(
         "receipt",

@@ -242,7 +242,7 @@ fn check_answers(bench: &Bench, demo: &Path, check: &mut impl FnMut(&str, &Value
     );
 }
 
-/// The document as another reader sees it; none where that reader has no form for it.
+/// The document as another reader sees it; none if that reader has no form for it.
 fn as_json(node: Node<'_>) -> Option<Value> {
     let bytes = canonical_bytes(node, Dialect::Kernel).ok()?;
     serde_json::from_slice(&bytes).ok()

@@ -148,7 +148,7 @@ fn verify_tells_the_four_ways_of_not_being_signed_apart() {
         "{}",
         ran.stdout
     );
-    // None of which changes what the rules say.
+    // Nothing of that changes what the rules say.
     assert!(
         ran.stdout.contains("(run bundle): intact,"),
         "{}",
@@ -684,7 +684,7 @@ fn refused(ran: &Ran, start: &str) {
 }
 
 #[test]
-fn bad_input_is_told_in_clear_words_and_nothing_is_written() {
+fn bad_input_is_reported_clearly_and_nothing_is_written() {
     let (_folder, bench) = bench();
     sealed(&bench);
     keygen(&bench, "key", "ed25519", "pem");
@@ -934,7 +934,7 @@ fn receipt_with_a_signature_of_its_own_is_not_shown_as_unsigned() {
 }
 
 #[test]
-fn signatures_of_what_stands_in_an_archive_are_found_in_it_and_beside_it() {
+fn signatures_of_a_unit_in_an_archive_are_found_in_it_and_beside_it() {
     let (_folder, bench) = signed_by_ada();
     ok(bench.run(&["sign", "out/r1", "--key", "ada", "--form", "ssh"]));
     let tar = |name: &str, what: &[&str]| {

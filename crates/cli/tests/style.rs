@@ -63,6 +63,108 @@ fn rules_that_the_source_names_exist() {
     assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
+/// The texts in quotes of a source file, without comments and unit tests. What is between two of them is code.
+fn texts(source: &str) -> Vec<String> {
+    let end = source.find("#[cfg(test)]\nmod tests");
+    let mut rest = &source[..end.unwrap_or(source.len())];
+    let mut found = Vec::new();
+    while let Some(next) = rest.chars().next() {
+        let quoted = |text: &str| {
+            text.find(|c| c != '#')
+                .is_some_and(|at| text[at..].starts_with('"'))
+        };
+        let passed = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("'\\''") {
+            4
+        } else if rest.starts_with("'\"'") {
+            3
+        } else if next == '"' {
+            let mut is_escaped = false;
+            let end = rest[1..].find(|c| {
+                let ends = c == '"' && !is_escaped;
+                is_escaped = c == '\\' && !is_escaped;
+                ends
+            });
+            let end = end.map_or(rest.len(), |end| end + 1);
+            found.push(
+                rest[1..end]
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            );
+            (end + 1).min(rest.len())
+        } else if next == 'r' && quoted(&rest[1..]) {
+            let marks = rest[1..].chars().take_while(|c| *c == '#').count();
+            let begin = marks + 2;
+            let close = format!("\"{}", "#".repeat(marks));
+            let end = rest[begin..]
+                .find(&close)
+                .map_or(rest.len(), |end| begin + end);
+            found.push(rest[begin..end].to_owned());
+            (end + close.len()).min(rest.len())
+        } else if next.is_ascii_alphanumeric() || next == '_' {
+            // A word, so that the `r` at the end of one begins no raw text.
+            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            match rest.find(|c| !is_word(c)) {
+                // `b` and `br` before a text.
+                Some(at) if rest[at..].starts_with(['"', '#']) && rest[..at].ends_with('r') => {
+                    at - 1
+                }
+                Some(at) => at,
+                None => rest.len(),
+            }
+        } else {
+            next.len_utf8()
+        };
+        rest = &rest[passed.max(1)..];
+    }
+    found
+}
+
+#[test]
+fn texts_of_a_source_are_found() {
+    let source = r###"fn a() { b("x \" y"); c(r#"raw "z""#); d('"', b"q") } // "no"
+"last \
+  one" #[cfg(test)]
+mod tests { "not this" }"###;
+    assert_eq!(texts(source), ["x \\\" y", "raw \"z\"", "q", "last \\ one"]);
+}
+
+/// Turns of phrase that have to be read twice, and what says the same.
+const PHRASES: [(&str, &str); 7] = [
+    ("is no UTF-8", "is not UTF-8"),
+    ("are no UTF-8", "are not UTF-8"),
+    ("is no JSON", "is not JSON"),
+    (" stands ", "is"),
+    (" none where", "if none"),
+    (", of which", "and … of them"),
+    ("is told", "say it"),
+];
+
+#[test]
+fn messages_are_read_once() {
+    // In contracts that recordings are sealed with: it stays what it is.
+    const SEALED: &str = "a command that was run and observed as it stands";
+    let mut wrong = Vec::new();
+    for (path, text) in all_sources() {
+        if !path.components().any(|part| part.as_os_str() == "src") {
+            continue;
+        }
+        for text in texts(&text)
+            .into_iter()
+            .filter(|text| !text.contains(SEALED))
+        {
+            for (phrase, better) in PHRASES {
+                if text.contains(phrase) {
+                    wrong.push(format!("{}: {text:?}: {better}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn tests_skip_by_the_testkit_alone() {
     // In two parts, so that this file has none of them.

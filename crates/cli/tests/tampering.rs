@@ -28,7 +28,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 struct Made {
     name: &'static str,
     format: Format,
-    /// The dialect its JSON is stored in, and what stands behind the text.
+    /// The dialect that its JSON is stored in, and what follows the text.
     dialect: Dialect,
     end: &'static [u8],
     /// By name; a single document under "".

@@ -58,7 +58,7 @@ fn write_signed(bench: &Bench, statement: &Statement, file: &str) {
 const ADA: &str = "[[rule]]\nsigners = [\"ada\"]\n";
 
 #[test]
-fn signed_rejection_is_no_approval_whatever_the_rule_names() {
+fn signed_rejection_does_not_approve_whatever_the_rule_names() {
     let (_folder, bench) = bench();
     sealed(&bench);
     let summary = "https://slsa.dev/verification_summary/v1";
@@ -280,7 +280,7 @@ fn rule_for_a_path_holds_however_the_path_is_spelled() {
         .status();
     assert!(tar.unwrap().success());
     refused(&verify(&bench, "a.tar!/prod/r1"), "names select no rule");
-    // Whoever keeps the policy elsewhere is told, not passed on to the next rule.
+    // A policy that is kept elsewhere is reported, not passed on to the next rule.
     bench.write("other/trust.toml", bench.read("trust.toml"));
     let ran = bench.run(&["verify", "prod/r1", "--trust", "other/trust.toml"]);
     refused(&ran, "it is not below the policy's folder");
@@ -452,7 +452,7 @@ fn job_bundle(bench: &Bench, run: &str, text: &str, more: &[&str]) {
 }
 
 #[test]
-fn commitment_that_a_job_could_read_as_it_stands_is_refused() {
+fn commitment_that_a_job_could_read_unchanged_is_refused() {
     let (_folder, bench) = bench();
     policy(&bench, &["ada"], ADA);
     ok(bench.run(&["job", "init"]));

@@ -152,7 +152,7 @@ fn known_options<'a>(bench: &Bench, command: &[&'a str]) -> Vec<&'a str> {
     command
 }
 
-/// The findings that were printed; none where nothing was.
+/// The findings that were printed; none if nothing was.
 fn violations(ran: &Ran) -> Value {
     let mut found = BTreeSet::new();
     if !ran.stdout.is_empty() {

@@ -227,7 +227,7 @@ fn verify_of_a_tar_with_the_ending_of_an_image_is_invalid() {
 }
 
 #[test]
-fn verify_of_nothing_is_no_success() {
+fn verify_of_nothing_does_not_succeed() {
     let (_folder, bench) = bench();
     fs::create_dir_all(bench.path("empty/inside")).unwrap();
     bench.write("notes/readme.txt", "x");
@@ -446,7 +446,7 @@ fn verify_sarif_has_the_shape_of_its_schema_and_junit_parses() {
     let case = |name: &str| {
         let is_it = |node: &roxmltree::Node<'_, '_>| node.attribute("name") == Some(name);
         let case = suite.children().find(is_it).unwrap();
-        // Who signed it stands before in properties.
+        // Who signed it comes before, in properties.
         let mut inside = case.children().filter(roxmltree::Node::is_element);
         let inside = inside
             .find(|node| node.tag_name().name() != "properties")

@@ -84,7 +84,7 @@ pub fn read_archive_with(
     Ok(Some(archive))
 }
 
-/// The last bytes of an archive of `size` bytes, for [`name_fault`]; none where the name says what it is: nobody asks
+/// The last bytes of an archive of `size` bytes, for [`name_fault`]; none if the name says what it is: nobody asks
 /// for them then.
 ///
 /// # Errors

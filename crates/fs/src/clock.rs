@@ -19,7 +19,7 @@ pub enum ClockError {
     #[error("the time `{0}` is outside the years 0 to 9999")]
     OutOfRange(i64),
     /// The system clock is before 1970, which cannot be right.
-    #[error("the system's clock stands before 1970")]
+    #[error("the system's clock is before 1970")]
     Before1970,
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn read_content(file: &File, buffer: &mut [u8]) -> io::Result<Content
         if piece.len() >= room && !is_asked {
             if !file.metadata()?.is_file() {
                 return Err(io::Error::other(
-                    "it was listed as a regular file and is none",
+                    "it was listed as a regular file and is not one",
                 ));
             }
             is_asked = true;

@@ -17,7 +17,7 @@ use crate::staged_files::{UnreadableFile, visit_files};
 
 pub use admission::{Admission, Credentials};
 
-/// What stands for a command's key in everything that is recorded; the session inserts the real one. In a
+/// What everything that is recorded has in place of a command's key; the session inserts the real one. In a
 /// network namespace the command itself has it too, elsewhere it has a token of [`Credentials`].
 pub const KEY_STAND_IN: &str = "runseal-keeps-the-key";
 
@@ -65,7 +65,7 @@ pub enum SecretSearchError {
 pub const SECRET_HINT: &str = "nothing was kept; let the command neither print nor write it, or leave the file out with `--keep`";
 
 /// Searches every file of a bundle or pack that is about to get its name for the secrets that `session`
-/// knows: what a recording leaves out must not stand beside it.
+/// knows: what a recording leaves out must not be beside it.
 ///
 /// # Errors
 /// When one is found, or a file cannot be read.

@@ -312,7 +312,7 @@ fn archive_named_as_another_kind_is_ambiguous() {
 }
 
 #[test]
-fn what_is_no_archive_is_none() {
+fn what_is_not_an_archive_is_not_opened_as_one() {
     let place = tempfile::tempdir().unwrap();
     let path: PathBuf = place.path().join("x.zip");
     fs::write(&path, "{}").unwrap();

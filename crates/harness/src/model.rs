@@ -213,7 +213,7 @@ fn serve(mut stream: UnixStream, answers: &Answers, state: &Mutex<State>) {
 
 fn parse_prompt(body: &[u8]) -> Result<String, String> {
     let document = parse_document(body, &ReadOptions::default())
-        .map_err(|error| format!("MODEL_IO: the request is no JSON: {}", error.kind))?;
+        .map_err(|error| format!("MODEL_IO: the request is not JSON: {}", error.kind))?;
     let prompt = document.root().get("prompt").and_then(|node| node.as_str());
     prompt
         .map(|prompt| prompt.into_owned())
@@ -319,7 +319,7 @@ fn ask_command(command: &str, prompt: &str) -> Result<String, String> {
     if answer.len() > MAX_RESPONSE_BYTES {
         return Err("MODEL_IO: the answer is longer than a recording holds".to_owned());
     }
-    String::from_utf8(answer).map_err(|_| "MODEL_IO: the answer is no UTF-8".to_owned())
+    String::from_utf8(answer).map_err(|_| "MODEL_IO: the answer is not UTF-8".to_owned())
 }
 
 /// Reads one HTTP request; returns its body.

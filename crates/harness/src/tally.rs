@@ -29,7 +29,9 @@ impl Executor<'_> {
                 )));
             }
             if entry.fault.is_some() && root != Some("tmp") {
-                return Err(violation(&format!("`{shown}` is no file with a safe name")));
+                return Err(violation(&format!(
+                    "`{shown}` is not a file with a safe name"
+                )));
             }
             if output_name(entry).is_some() {
                 files += 1;

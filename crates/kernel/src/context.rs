@@ -69,7 +69,7 @@ impl Assessed {
         let names = Kind::ALL.map(Kind::name).join(", ");
         let kind = Kind::parse(&kind).ok_or_else(|| {
             format!(
-                "{place}.kind is `{}`, which is none of {names}",
+                "{place}.kind is `{}`, which is not one of {names}",
                 one_line(&kind)
             )
         })?;
@@ -218,7 +218,7 @@ fn parse_profile(given: Option<&Value>) -> Result<Wanted, String> {
                         .map(|element| element.name.as_str())
                         .collect();
                     format!(
-                        "context.profile[{at}] is `{}`, which is none of {}",
+                        "context.profile[{at}] is `{}`, which is not one of {}",
                         one_line(name),
                         known.join(", ")
                     )
@@ -238,7 +238,7 @@ fn parse_profile(given: Option<&Value>) -> Result<Wanted, String> {
                     .map(|profile| profile.name.as_str())
                     .collect();
                 format!(
-                    "context.profile is `{}`, which is none of {}",
+                    "context.profile is `{}`, which is not one of {}",
                     one_line(name),
                     known.join(", ")
                 )

@@ -58,11 +58,11 @@ fn malformed_context_is_refused_with_the_place() {
         (r#""profile":7"#, "context.profile must be"),
         (
             r#""profile":"secret""#,
-            "context.profile is `secret`, which is none of default, complete, none",
+            "context.profile is `secret`, which is not one of default, complete, none",
         ),
         (
             r#""profile":["users","colour"]"#,
-            "context.profile[1] is `colour`, which is none of users",
+            "context.profile[1] is `colour`, which is not one of users",
         ),
     ] {
         let error = read(&format!("{{\"goal\":\"x\",\"context\":{{{context}}}}}")).unwrap_err();

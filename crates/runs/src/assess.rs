@@ -42,7 +42,7 @@ pub enum AssessError {
     #[error("the assessor's answer is longer than {MAX_RESPONSE_BYTES} bytes")]
     TooLong,
     /// Its answer is not text.
-    #[error("the assessor's answer is no UTF-8")]
+    #[error("the assessor's answer is not UTF-8")]
     NotText,
 }
 

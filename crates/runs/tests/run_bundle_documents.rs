@@ -24,7 +24,7 @@ fn rb3_input_that_breaks_its_schema_is_named_with_every_pointer() {
 }
 
 #[test]
-fn rb3_rb4_schema_that_is_none_is_named() {
+fn rb3_rb4_invalid_schema_is_named() {
     for schema in [
         r#"{"type":"strin"}"#,
         "5",

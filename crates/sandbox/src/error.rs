@@ -211,7 +211,7 @@ pub enum SpecError {
     Place {
         /// The path as it was given.
         path: PathBuf,
-        /// What stands against it.
+        /// Why it cannot be.
         reason: &'static str,
     },
     /// A limit of zero would let nothing run.

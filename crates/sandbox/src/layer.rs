@@ -36,7 +36,7 @@ pub enum Changed {
     },
     /// A symbolic link.
     Link {
-        /// What it points to, as it stands.
+        /// What it points to, as written.
         target: PathBuf,
     },
     /// A named pipe.
@@ -95,7 +95,7 @@ impl FolderLayer {
     /// Opens a changed regular file for reading, without following any link.
     ///
     /// # Errors
-    /// When it is no regular file or cannot be opened.
+    /// When it is not a regular file or cannot be opened.
     pub fn open(&self, path: &OsStr) -> Result<File, OutputError> {
         match outputs::open_below(&self.files, path) {
             // Its maker may have closed it to everyone.

@@ -1,7 +1,7 @@
 //! The one address that a command may reach: a port of the loopback interface.
 //!
 //! In namespaces the command has a loopback of its own, where nobody else lives. Process 1 makes the
-//! listener there and hands it out before the command starts, so whoever accepts on it stands outside
+//! listener there and hands it out before the command starts, so whoever accepts on it is outside
 //! and the command reaches nothing but them. At weaker levels the loopback is the host's, and the
 //! listener is the caller's own.
 

@@ -90,7 +90,7 @@ pub struct ObservedFile {
     /// Whether what it held before the run counts: it was read, executed, or opened for writing
     /// without being emptied, and nothing had emptied it by then.
     pub needs_original: bool,
-    /// Size when it was first opened; 0 for what is no file.
+    /// Size when it was first opened; 0 for what is not a file.
     pub bytes: u64,
     /// Time of last change then, in nanoseconds since 1970.
     pub modified_ns: i128,
@@ -180,7 +180,7 @@ pub struct Observation {
     /// something. Below a copy, the names are those of the real folder.
     pub looks: Vec<PathBuf>,
     /// Absolute names that something was to be renamed or linked to, sorted, links unresolved: whatever
-    /// stood there is not what stands there now. Below a copy, the names are those of the real folder.
+    /// was there is not what is there now. Below a copy, the names are those of the real folder.
     pub given_names: Vec<PathBuf>,
     /// The program that the command's first process became in the end: a script's interpreter, or
     /// what a program that only finds others executed in its place.

@@ -86,7 +86,7 @@ pub enum OutputError {
         /// How many bytes are allowed.
         most: u64,
     },
-    /// Something that is no regular file, or reached through something that is no folder.
+    /// Something that is not a regular file, or reached through something that is not a folder.
     #[error("`{}` is not a regular file", path.to_string_lossy())]
     NotAFile {
         /// Its path below the folder.

@@ -10,7 +10,7 @@ use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK};
 /// own, nor anything that holds such a place.
 ///
 /// # Errors
-/// [`SpecError::Place`] says what stands against it.
+/// [`SpecError::Place`] says why not.
 pub fn check_own_place(path: &Path) -> Result<(), SpecError> {
     check_shown(path)?;
     if SYSTEM_PLACES.iter().any(|place| path.starts_with(place)) {

@@ -33,7 +33,7 @@ pub(crate) fn run(spec: &Spec) -> Result<Recorded, SandboxError> {
     };
     let feeder = thread::Builder::new().spawn(move || {
         if let Some(mut pipe) = stdin {
-            // A command that does not read its input is no error.
+            // A command that does not read its input does not fail.
             let _ = pipe.write_all(&input);
         }
     });

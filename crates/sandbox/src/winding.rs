@@ -109,7 +109,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(3600);
 
     #[test]
-    fn command_is_told_and_killed_when_its_time_is_over() {
+    fn command_is_ended_and_then_killed_when_its_time_is_over() {
         let mut winding = Winding::begin(SIGINT, Duration::ZERO, 1);
         assert_eq!(winding.next(1), Due::Send(SIGTERM));
         assert_eq!(winding.next(1), Due::Nothing);

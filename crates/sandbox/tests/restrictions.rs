@@ -237,7 +237,7 @@ fn with_no_user_namespace_left_landlock_is_left() {
 }
 
 #[test]
-fn root_without_the_power_to_mount_is_told_so() {
+fn root_without_the_power_to_mount_reads_why() {
     if !need_root() || !need_isolation() {
         return;
     }

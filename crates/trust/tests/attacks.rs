@@ -749,7 +749,7 @@ fn counter_signatures_of_each_other_terminate() {
 }
 
 #[test]
-fn line_that_is_no_object_is_a_damaged_signature() {
+fn line_other_than_an_object_is_a_damaged_signature() {
     for line in ["[]", "[{\"payload\":\"\"}]", "5", "null", "\"x\""] {
         let text = format!("{line}\n{{\"note\":1}}\n");
         for bytes in [line.as_bytes(), text.as_bytes()] {

@@ -174,7 +174,7 @@ mod tests {
                     name: "KEY".to_owned(),
                     files: vec!["artifacts/a".to_owned()],
                 },
-                "Invalid SECRET: the value of `KEY` is not to be sealed, and stands in `artifacts/a`; nothing was sealed\nhint: keep the command from writing and printing it; `--keep GLOB` leaves out files that it writes",
+                "Invalid SECRET: the value of `KEY` must not be sealed, and is in `artifacts/a`; nothing was sealed\nhint: keep the command from writing and printing it; `--keep GLOB` leaves out files that it writes",
             ),
             (
                 RecordError::Seed("s".to_owned()),
@@ -189,7 +189,7 @@ mod tests {
                     path: "a".to_owned(),
                     bytes: 7,
                 },
-                "Invalid SPARSE: `a` has 7 bytes, of which hardly any are on disk: it is not sealed, and neither is the run\nhint: `--reference-above 64M` seals the hashes of large files only, which have to be read for it",
+                "Invalid SPARSE: `a` has 7 bytes, and hardly any of them are on disk: it is not sealed, and neither is the run\nhint: `--reference-above 64M` seals the hashes of large files only, which have to be read for it",
             ),
             (
                 RecordError::Left {

@@ -89,7 +89,7 @@ fn own_terminal(has_other_stdin: bool) -> io::Result<Option<Terminal>> {
     }))
 }
 
-/// Our standard input, which is no terminal.
+/// Our standard input, which is not a terminal.
 fn own_stdin(most: u64) -> Result<Stdin, CliError> {
     let opened = || -> io::Result<(OwnedFd, std::fs::Metadata)> {
         let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);

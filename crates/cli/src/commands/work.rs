@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replay_that_printed_no_verdict_is_no_result() {
+    fn replay_without_a_verdict_gives_no_result() {
         let verdict = br#"{"verdict":"NOT REPLAYABLE"}"#;
         let judged = judge(Some(1), verdict, b"");
         assert!(

@@ -1,5 +1,5 @@
 //! The project's Markdown pages, read line by line: fences with the comment above them, links, headings, and the
-//! commands that stand in running text. Enough of Markdown for our own pages, not for others'.
+//! commands in running text. Enough of Markdown for our own pages, not for others'.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -105,7 +105,7 @@ impl Page {
         prose
     }
 
-    /// What stands in single backticks outside of fences. A span may run over the end of a line.
+    /// The texts in single backticks outside of fences. A span may run over the end of a line.
     pub fn spans(&self) -> Vec<(usize, String)> {
         let mut spans = Vec::new();
         let mut open: Option<(usize, String)> = None;
@@ -182,7 +182,7 @@ fn slug(heading: &str) -> String {
         .collect()
 }
 
-/// `a/./b/../c` as `a/c`; none where it climbs out.
+/// `a/./b/../c` as `a/c`; none if it climbs out.
 pub fn normalize(path: &Path) -> Option<PathBuf> {
     let mut parts = Vec::new();
     for part in path.components() {

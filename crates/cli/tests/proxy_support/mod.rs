@@ -295,7 +295,7 @@ pub fn recording(path: &Path) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// Where `.ci/agent-tools` puts things; none where they are not installed, which CI does not allow.
+/// Where `.ci/agent-tools` puts things; none if they are not installed, which CI does not allow.
 pub fn tools() -> Option<PathBuf> {
     let tools = match std::env::var_os("RUNSEAL_AGENT_TOOLS") {
         Some(path) => PathBuf::from(path),

@@ -91,7 +91,7 @@ fn schema_of_file(name: &str) -> Option<&'static str> {
 pub struct Found {
     pub schema: &'static str,
     pub place: String,
-    /// None where the text is no JSON that a double's range can hold.
+    /// None if the text is not JSON, or beyond the range of a double.
     pub value: Option<Value>,
 }
 

@@ -79,7 +79,7 @@ pub fn trust_tools() -> PathBuf {
     }
 }
 
-/// The Python that has `package`; none where it is not installed, which CI must not be.
+/// The Python that has `package`; none if it is not installed, which is a failure in CI.
 pub fn trust_python(package: &str) -> Option<PathBuf> {
     let python = trust_tools().join("venv/bin/python");
     if python.is_file() {
@@ -91,7 +91,7 @@ pub fn trust_python(package: &str) -> Option<PathBuf> {
     None
 }
 
-/// What a script of `tests/outside` prints when it is given `input`; none where it fails.
+/// What a script of `tests/outside` prints when it is given `input`; none if it fails.
 pub fn ask_script(
     python: &Path,
     (folder, script): (&Path, &str),

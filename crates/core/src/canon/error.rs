@@ -126,7 +126,7 @@ pub enum JsonErrorKind {
         found: String,
     },
     /// `NaN`, `Infinity` or `-Infinity`.
-    #[error("NaN and Infinity are no JSON numbers")]
+    #[error("JSON has no NaN and no Infinity")]
     NotANumber,
     /// A number that the grammar does not have, such as `01`, `1.` or `+1`.
     #[error("malformed number: {reason}")]

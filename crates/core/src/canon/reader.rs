@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         }
         if self.peek() == Some(b'+') {
             return self.fail(JsonErrorKind::BadNumber {
-                reason: "no plus sign may stand before it",
+                reason: "a number does not begin with a plus sign",
             });
         }
         self.unexpected("a value")
@@ -498,7 +498,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         let exponent = self.at;
         self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
-        self.digits("a digit must stand in the exponent")?;
+        self.digits("the exponent needs a digit")?;
         parts.exponent = &self.bytes[exponent..self.at];
         // `E` is read, but no dialect prints it.
         Ok(letter == b'e' && parts.is_canonical_everywhere())

@@ -169,7 +169,7 @@ impl Findings {
         if self.not_kept > 0 {
             let listed = self.found.len() as u64;
             let message = format!(
-                "{} findings of this rule, of which {listed} are listed: the limit is \
+                "{} findings of this rule; {listed} are listed: the limit is \
                  {FINDINGS_A_RULE} findings and {FINDING_TEXT_A_RULE} bytes of text per rule",
                 listed + self.not_kept
             );
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!((last.rule_id, last.path()), ("PK1", None));
         assert!(
             last.message
-                .starts_with("1700 findings of this rule, of which 1000 are listed")
+                .starts_with("1700 findings of this rule; 1000 are listed")
         );
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A listener in a network namespace is reached by the command alone. One on the host's loopback is reached
 //! by every user of the machine and by every page in a browser, so there a client has to show a token, which
-//! is made for one command and stands where the command expects its API key. Only the command gets it: what
+//! is made for one command, which gets it as its API key. Only the command gets it: what
 //! is recorded of its environment and of its requests has [`super::KEY_STAND_IN`] in its place, so
 //! that recordings do not depend on it.
 
@@ -55,7 +55,7 @@ impl Credentials {
         })
     }
 
-    /// The token, which stands in for a key.
+    /// The token, which replaces a key.
     pub fn token(&self) -> &str {
         &self.token
     }

@@ -103,7 +103,8 @@ impl Signer for CommandSigner {
             .and_then(|text| decode_base64(text.trim()))
             .filter(|signature| self.key.verifies(message, signature))
             .ok_or_else(|| {
-                let fault = "the command's output is no signature of the given key over its input";
+                let fault =
+                    "the command's output is not a signature by the given key over its input";
                 SignError(fault.to_owned())
             })
     }

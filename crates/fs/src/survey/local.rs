@@ -30,7 +30,7 @@ pub fn without_climbing(path: &Path) -> PathBuf {
         (Some(parent), Some(name)) => parent.canonicalize().map(|parent| parent.join(name)),
         _ => path.canonicalize(),
     };
-    // What is not there is told by the path that was given.
+    // What is missing is reported by the path that was given.
     found.unwrap_or_else(|_| path.to_owned())
 }
 

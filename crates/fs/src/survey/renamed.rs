@@ -1,4 +1,4 @@
-//! Files of which one folder has another name.
+//! Files in which one folder has another name.
 //!
 //! What is being made has a name that a survey passes over as unfinished, and what is judged for
 //! others must not depend on where it lies here. Such a folder is judged under the name that counts.

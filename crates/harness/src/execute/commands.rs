@@ -35,7 +35,7 @@ impl Executor<'_> {
         let outcome = match self.sandbox.run(&spec) {
             Ok(outcome) => outcome,
             Err(SandboxError::Execute { program, .. }) => {
-                let error = format!("`{program}` is not on the sandbox's PATH, or is no program");
+                let error = format!("`{program}` is not on the sandbox's PATH, or not a program");
                 return Ok(Step {
                     exit_code: Some(127),
                     ..Step::failed(error)

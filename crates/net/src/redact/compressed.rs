@@ -25,7 +25,7 @@ pub enum Coding {
 }
 
 impl Coding {
-    /// The coding that `content-encoding` headers declare, all of them as one list; none where the bytes are as
+    /// The coding that `content-encoding` headers declare, all of them as one list; none if the bytes are as
     /// they are.
     pub fn parse(declared: &str) -> Option<Self> {
         let declared = declared.to_ascii_lowercase();

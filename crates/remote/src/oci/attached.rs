@@ -360,7 +360,7 @@ pub fn join_attachments(attached: &[Attachment], kind: &AttachedKind) -> Option<
             count + new.len() <= MAX_LINES && (lines.len() + bytes) as u64 <= MAX_LINE_BYTES
         };
         let Some(new) = json_lines(&one.bytes).filter(has_room) else {
-            let why = "it is no JSON, or too much is attached";
+            let why = "it is not JSON, or too much is attached";
             let digest = Digest::of(&one.bytes);
             unfit.push(Attachment::left_out(kind.clone(), digest, why).bytes);
             continue;

@@ -43,7 +43,7 @@ fn hunks(old: &str, new: &str) -> String {
     out
 }
 
-/// Writes changes that stand near each other, with what surrounds and separates them.
+/// Writes changes that are near each other, with what surrounds and separates them.
 fn write_hunk(out: &mut String, input: &InternedInput<&str>, changes: &[Hunk]) {
     let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
         return;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_texts_and_bytes_that_are_no_text_have_no_lines_to_show() {
+    fn equal_texts_and_bytes_have_no_lines_to_show() {
         assert_eq!(diff_lines("x", b"same\n", b"same\n"), None);
         assert_eq!(diff_lines("x", b"\xff\n", b"text\n"), None);
     }

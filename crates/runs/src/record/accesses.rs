@@ -506,8 +506,8 @@ impl Accesses {
             self.gap(
                 "listing",
                 match unnamed {
-                    1 => format!("{shown} was listed and has a name that is no UTF-8"),
-                    _ => format!("{shown} was listed and has {unnamed} names that are no UTF-8"),
+                    1 => format!("{shown} was listed and has a name that is not UTF-8"),
+                    _ => format!("{shown} was listed and has {unnamed} names that are not UTF-8"),
                 },
             );
         }

@@ -2,7 +2,7 @@
 //! the command first opens it.
 //!
 //! What was read ahead counts only if the file is still the same afterwards, by its size and by its
-//! modification and change times, of which a program can set only the first. Anything else is read
+//! modification and change times: a program can set only the first. Anything else is read
 //! and judged again later: nothing is decided here, and no error is reported.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -97,7 +97,7 @@ struct Queue {
 }
 
 impl Reader {
-    /// Starts a thread for it; none where the command has the only processor, or where there can be
+    /// Starts a thread for it; none if the command has the only processor, or where there can be
     /// no thread: files are then read later.
     pub(crate) fn start(real: Arc<RealFiles>) -> Self {
         let shared = Arc::new(Shared {

@@ -222,14 +222,14 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }
 
-/// Finds what stands against applying changes to a folder.
+/// Finds why changes cannot be applied to a folder.
 struct Check<'a> {
     folder: &'a RealFolder,
     /// When the command began, as times of files tell it.
     began_ns: i128,
 }
 
-/// What stands against applying changes.
+/// Why changes cannot be applied.
 #[derive(Default)]
 struct Obstacles {
     changed: Vec<String>,
@@ -239,7 +239,7 @@ struct Obstacles {
 
 impl Check<'_> {
     /// Everything that is to be taken away: for each deleted name the paths below it and itself, in the order
-    /// in which they can be removed. Fails if anything stands against applying.
+    /// in which they can be removed. Fails if they cannot be applied.
     fn find_deleted(&self, changes: &[&Change]) -> Result<Vec<Vec<PathBuf>>, ApplyError> {
         let mut found = Obstacles::default();
         let mut folders = BTreeSet::new();
@@ -640,7 +640,7 @@ mod tests {
         let real = real(folder.path());
         let written = StagedChanges::new(&real);
         let error = written.put_into_place(&[paths.to_vec()]).unwrap_err();
-        // What is gone already is told.
+        // What is gone already is reported.
         let told = "of 3 changes, 2 were applied: `d/a`, `d/e/b`";
         assert_eq!(error.to_string(), told);
         assert!(at("d/e/new").exists());

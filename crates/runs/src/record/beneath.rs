@@ -99,7 +99,7 @@ impl RealFiles {
         self.roots.iter().any(|root| path.starts_with(&root.path))
     }
 
-    /// What stands at `path`, which may be a link.
+    /// What is at `path`, which may be a link.
     pub(crate) fn look(&self, path: &Path) -> io::Result<Metadata> {
         File::from(self.resolve(path, LOOK)?).metadata()
     }

@@ -296,7 +296,7 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) streams: Option<(StreamKinds, Option<Value>)>,
     /// Files of an engine that it read; those of a recorded command are in its input.
     pub(crate) engine_files: Option<&'a [FileEntry]>,
-    /// What else is told of a recorded command.
+    /// What else is said of a recorded command.
     pub(crate) surroundings: Option<&'a Surroundings>,
 }
 

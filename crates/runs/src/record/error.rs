@@ -47,8 +47,8 @@ pub enum RecordError {
     /// What it read cannot be sealed.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The value of a secret variable stands in files that would be sealed.
-    #[error("the value of `{name}` is not to be sealed, and stands in {}", list(.files))]
+    /// The value of a secret variable is in files that would be sealed.
+    #[error("the value of `{name}` must not be sealed, and is in {}", list(.files))]
     Secret {
         /// The variable.
         name: String,
@@ -62,7 +62,7 @@ pub enum RecordError {
     #[error("`{0}` changed while the command ran: what was read cannot be sealed")]
     Changed(String),
     /// It read a large file that is nearly all holes.
-    #[error("`{path}` has {bytes} bytes, of which hardly any are on disk: it is not sealed")]
+    #[error("`{path}` has {bytes} bytes, and hardly any of them are on disk: it is not sealed")]
     Sparse {
         /// Its path.
         path: String,

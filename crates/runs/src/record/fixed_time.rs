@@ -1,4 +1,4 @@
-//! A clock that stands still, as far as possible without changing programs.
+//! A stopped clock, as far as possible without changing programs.
 //!
 //! The kernel cannot give one process a different time of day. Build tools honour
 //! SOURCE_DATE_EPOCH; if libfaketime is installed, it is loaded into dynamically linked programs.
@@ -14,7 +14,7 @@ const PLACES: [&str; 4] = [
     "/usr/lib/faketime/libfaketimeMT.so.1",
 ];
 
-/// What a command gets to make its clock stand still.
+/// What a command gets to stop its clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FixedTime {
     /// The seconds since 1970, if the clock is to be fixed.
@@ -38,7 +38,7 @@ fn fix_with(seconds: Option<i64>, library: Option<&Path>) -> FixedTime {
     let mut variables = vec![("SOURCE_DATE_EPOCH".to_owned(), seconds.to_string())];
     let gap = match library.and_then(Path::to_str) {
         Some(library) => {
-            // Without a sign the time stands still; with one it would only be shifted.
+            // Without a sign the clock is stopped; with one it would only be shifted.
             let moment = seconds.to_string();
             for (name, value) in [
                 ("LD_PRELOAD", library),

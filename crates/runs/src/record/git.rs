@@ -209,7 +209,7 @@ impl Repository {
 
     /// Compares one file by its size and times, as git does before it reads it.
     fn compare_entry(&self, path: &Path, entry: &IndexEntry, written: (i64, i64)) -> TreeState {
-        // What is no plain path leads out of the folder.
+        // A path that is not plain leads out of the folder.
         let is_plain = path
             .components()
             .all(|part| matches!(part, Component::Normal(_)));

@@ -35,7 +35,7 @@ impl<'a> NewFiles<'a> {
     }
 
     /// Takes what `run` left, unless a run was taken before: files below `artifacts`, and what was printed below `logs`. A
-    /// file in which the value of a secret stands is left out, and named.
+    /// file that has the value of a secret in it is left out, and named.
     pub(crate) fn take(
         &self,
         run: &CommandRun,

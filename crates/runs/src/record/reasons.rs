@@ -34,7 +34,7 @@ const TELLING_GAPS: [&str; 5] = [
 pub(crate) struct Before<'a> {
     /// What was not captured of it.
     pub(crate) gaps: Vec<&'a CaptureGap>,
-    /// Whether its clock was to stand still.
+    /// Whether its clock was to be stopped.
     pub(crate) has_fixed_time: bool,
 }
 
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_refused_both_times_is_no_reason() {
+    fn what_was_refused_both_times_is_not_a_reason() {
         let observation = Observation {
             network: vec![NetworkAttempt {
                 program: "/usr/bin/bash".into(),

@@ -489,7 +489,7 @@ mod tests {
         let error = check_secrets(&given("pass\"word"), bundle.path()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the value of `KEY` is not to be sealed, and stands in `artifacts/a.json`"
+            "the value of `KEY` must not be sealed, and is in `artifacts/a.json`"
         );
         for absent in ["another value", "pass"] {
             check_secrets(&given(absent), bundle.path()).unwrap();

@@ -132,7 +132,7 @@ pub(crate) fn was_typed(environment: Node<'_>) -> Option<CaptureGap> {
     gaps.into_iter().find(|gap| gap.kind == TYPED)
 }
 
-/// What was shown on a terminal, with times, as an asciicast of version 2. What is no UTF-8 is replaced there; the
+/// What was shown on a terminal, with times, as an asciicast of version 2. What is not UTF-8 is replaced there; the
 /// plain log has the bytes.
 pub(crate) fn make_cast(
     outcome: &Outcome,

@@ -50,7 +50,7 @@ impl Terms {
     /// Parses those of a RUN_INPUT.json.
     ///
     /// # Errors
-    /// For the first member with something that is no pattern or rule.
+    /// For the first member with something that is not a pattern or rule.
     pub(crate) fn parse(input: Option<Node<'_>>) -> Result<Self, TermsError> {
         let member = |name| input.and_then(|input| input.get(name));
         let patterns = |name| {
@@ -67,7 +67,7 @@ impl Terms {
         })
     }
 
-    /// The members of RUN_INPUT.json that say it; none where nothing was given.
+    /// The members of RUN_INPUT.json that say it; none if nothing was given.
     pub(crate) fn members(&self) -> Vec<(&'static str, Value)> {
         let patterns = |keep: &Option<Keep>| {
             let patterns = keep.as_ref()?.patterns().iter();

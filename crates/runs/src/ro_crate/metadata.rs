@@ -70,7 +70,7 @@ fn reference(id: &str) -> Value {
     Value::object([("@id", id)])
 }
 
-/// A single reference stands alone, several are a list, as RO-Crate recommends.
+/// One reference is written alone, several as a list, as RO-Crate recommends.
 fn references(ids: &[String]) -> Value {
     match ids {
         [one] => reference(one),

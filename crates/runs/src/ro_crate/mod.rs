@@ -129,7 +129,7 @@ impl ExportableRun {
     /// Opens the run bundle at `bundle`: a folder, an archive, or something inside one.
     ///
     /// # Errors
-    /// When it cannot be read, or is no run bundle that holds.
+    /// When it cannot be read, or is not a valid run bundle.
     pub fn open(bundle: &Path) -> Result<Self, CrateError> {
         let mut unpacked = match bundle.is_dir() {
             true => None,

@@ -1,5 +1,5 @@
 //! What an engine executes: where its program is, the hash of its files, its limits, and which
-//! versions may stand in for it.
+//! versions may replace it.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -132,7 +132,7 @@ pub struct Replay {
     pub notes: Vec<String>,
     /// Where the command went on from the recorded answers of models by itself.
     pub fork: Option<Fork>,
-    /// Whether it is one of a redacted copy, of which not all can be checked.
+    /// Whether it is one of a redacted copy, which cannot be checked whole.
     pub is_redacted: bool,
     /// Which of the run's results were not compared: a copy withholds them, or the bundle's list of them was cut off.
     pub not_compared: Vec<String>,

@@ -89,7 +89,7 @@ impl Storing<'_> {
             fault,
         };
         let (document, digest, _) = parse_canonical(bytes)
-            .map_err(|fault| refuse(format!("is no JSON that can be sealed: {fault}")))?;
+            .map_err(|fault| refuse(format!("is not JSON that can be sealed: {fault}")))?;
         let value = document.root().to_value();
         if let Some(pointer) = find_changed_integer(document.root()) {
             return Err(refuse(format!(

@@ -48,7 +48,7 @@ impl Withholding {
         self.is_of_copy
     }
 
-    /// The files of which something is withheld.
+    /// The files with something withheld.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.places.iter().map(|place| place.path.as_str())
     }

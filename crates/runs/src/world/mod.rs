@@ -24,7 +24,7 @@ pub use variables::{PASSED, PASSED_BEGINNINGS, Variables};
 /// PATH if the caller has none.
 pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Top-level folders of which the command gets its own, or none.
+/// Top-level folders that the command gets of its own, or not at all.
 const NOT_SHOWN: [&str; 7] = ["boot", "dev", "lost+found", "proc", "run", "sys", "tmp"];
 
 /// Where the links of /run that are shown lead.
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn home_that_is_none_is_not_layered() {
+    fn invalid_home_is_not_layered() {
         for home in [
             "/",
             "/nonexistent",

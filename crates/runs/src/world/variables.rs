@@ -154,7 +154,7 @@ fn is_passed(name: &str) -> bool {
 }
 
 /// Divides the variables of a shell. One whose value looks like a key is left out like any other that is not on
-/// the list, and so is one that is no text.
+/// the list, and so is one that is not text.
 pub fn divide(all: impl IntoIterator<Item = (OsString, OsString)>) -> Variables {
     let mut divided = Variables::default();
     for (name, value) in all {

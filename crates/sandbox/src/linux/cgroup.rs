@@ -152,7 +152,7 @@ fn find_place() -> Option<Place> {
 }
 
 /// Folders in which a group could be made, the best first. On the unified hierarchy a group that
-/// has processes hands out no controllers, so ours stands beside the caller's own.
+/// has processes hands out no controllers, so ours is beside the caller's own.
 fn candidates(own: &str, mounts: &str) -> Vec<Place> {
     let mut places = Vec::new();
     for line in own.lines() {
@@ -207,7 +207,7 @@ mod tests {
 31 25 0:27 / /sys/fs/cgroup/unified rw,nosuid - cgroup2 cgroup2 rw";
 
     #[test]
-    fn candidates_stand_beside_the_own_group_or_below_it() {
+    fn candidates_are_beside_the_own_group_or_below_it() {
         let own = "4:memory:/jobs/7\n1:cpu:/\n0::/user/me.scope\n";
         let places = candidates(own, MOUNTS);
         let expected = [

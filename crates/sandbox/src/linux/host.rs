@@ -1,7 +1,7 @@
 //! A command in the host's own view of files and processes: with Landlock, seccomp and resource
 //! limits where namespaces are refused, or with nothing at all. Only for those who ask by name.
 //!
-//! One process stands between: it adopts whatever the command leaves behind (a child subreaper)
+//! One process is between: it adopts whatever the command leaves behind (a child subreaper)
 //! and ends it all, when the command ends, when the caller says so, and when the caller is gone.
 //! A layered folder is a copy under another path, since nothing can be mounted.
 

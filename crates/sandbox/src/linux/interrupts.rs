@@ -79,7 +79,7 @@ pub(super) struct RawMode {
 }
 
 impl RawMode {
-    /// None if it is no terminal, or cannot be set.
+    /// None if it is not a terminal, or cannot be set.
     pub(super) fn begin(terminal: &Arc<OwnedFd>) -> Option<RawMode> {
         sys::remember_terminal(terminal.as_fd())?;
         let raw = RawMode {

@@ -1,7 +1,7 @@
 //! Rights, owners, times and extended attributes at level `landlock`, which Landlock itself does not
 //! look at: without this a command could change those of every file of its user.
 //!
-//! A filter cannot see which file a call means. So the calls are told to the caller, which finds the
+//! A filter cannot see which file a call means. So the calls are reported to the caller, which finds the
 //! file, makes sure that it lies in a folder the command may write to, and makes the change itself
 //! on the open file. The command's call never goes on: what its memory says afterwards does not count.
 //! Where nobody can be told, the filter refuses these calls.
@@ -24,7 +24,7 @@ use super::resolve;
 /// The same number on every architecture; libc does not name it on all of them.
 const FCHMODAT2: c_long = 452;
 
-/// The calls that are told.
+/// The calls that are reported.
 pub(super) const CALLS: &[c_long] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,

@@ -247,7 +247,7 @@ impl Watch {
                 let program = resolve::program_of(call.pid);
                 match self.only_port {
                     None => self.seen.note_network(program, target, false),
-                    // Sockets of the machine's own are no way out.
+                    // Sockets of the machine's own do not lead out.
                     Some(port) if target == loopback_name(port) || target.starts_with("Unix") => {}
                     Some(_) => self.seen.note_network(program, target, true),
                 }

@@ -63,7 +63,7 @@ pub(super) fn folder_of(pid: u32, descriptor: i32) -> Option<Vec<u8>> {
 }
 
 /// A link below /proc that leads to what a process has: the folder that it works in, its root, its program,
-/// or a file that it has open. What only the kernel has, such as /proc/self/stat, is none.
+/// or a file that it has open. What only the kernel has, such as /proc/self/stat, does not count.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ProcessLink<'a> {
     /// The process, by its number as the command sees it; nothing for the one that asks.
@@ -187,7 +187,7 @@ pub(super) fn program_of(pid: u32) -> PathBuf {
     std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_else(|_| unknown_program())
 }
 
-/// Whether a path holds no `..`, empty or `.` segment, so that it can be compared as it stands.
+/// Whether a path holds no `..`, empty or `.` segment, so that it can be compared as written.
 pub(super) fn is_plain(path: &[u8]) -> bool {
     let mut segments = path.split(|byte| *byte == b'/');
     segments.next() == Some(b"")
@@ -444,7 +444,7 @@ pub(super) fn family_name(family: i32) -> String {
     }
 }
 
-/// The address that a connection goes to, as it stands in the process's memory.
+/// The address that a connection goes to, as written in the process's memory.
 pub(super) fn address_of(pid: u32, address: u64, length: u64) -> String {
     with_address(pid, address, length, describe_address)
 }

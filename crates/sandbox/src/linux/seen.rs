@@ -53,7 +53,7 @@ pub(super) struct Seen {
     bounds: Observe,
     moved: Option<CopiedFolder>,
     files: BTreeMap<Vec<u8>, ObservedFile>,
-    /// Files of which nothing from before the run was left at some time.
+    /// Files that at some time had nothing left from before the run.
     emptied: BTreeSet<Vec<u8>>,
     /// Names below the command's folder that were looked at.
     looks: BTreeSet<Vec<u8>>,

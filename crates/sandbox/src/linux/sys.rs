@@ -291,7 +291,7 @@ pub(super) fn restore_terminal() {
     }
 }
 
-/// Sends SIGINT to the foreground of a terminal, of which this is the side that shows.
+/// Sends SIGINT to the foreground of a terminal; this is its side that shows.
 pub(super) fn interrupt_terminal(terminal: BorrowedFd<'_>) {
     const TIOCSIG: libc::c_ulong = 0x4004_5436;
     // SAFETY: the request takes a number.

@@ -28,7 +28,7 @@ const CREATE: OFlags = OFlags::WRONLY
 const BUFFER: usize = 1 << 17;
 
 /// Makes `to` hold exactly what `from` holds. Files that are the same already are left alone.
-/// New things belong to `owner`, or to the calling process where that is none.
+/// New things belong to `owner`, or to the calling process if there is none.
 pub(super) fn replicate(
     from: &OwnedFd,
     to: &OwnedFd,

@@ -119,7 +119,7 @@ fn begin() -> Vec<sock_filter> {
     ]
 }
 
-/// The filter; `looks` says whether looking at names is told too. Calls of another architecture are not
+/// The filter; `looks` says whether looking at names is reported too. Calls of another architecture are not
 /// told.
 pub(super) fn program(network: Network, looks: bool) -> Vec<sock_filter> {
     let mut code = begin();
@@ -168,7 +168,7 @@ pub(super) fn program(network: Network, looks: bool) -> Vec<sock_filter> {
                 let inet = libc::AF_INET.unsigned_abs();
                 block.extend([
                     jump_if_equal(inet, 0, 7),
-                    // A stream, whatever flags stand above the type.
+                    // A stream, whatever flags are above the type.
                     load(argument(1)),
                     jump_if_set(SOCKET_TYPE & !libc::SOCK_STREAM.unsigned_abs(), 5, 0),
                     jump_if_set(libc::SOCK_STREAM.unsigned_abs(), 0, 4),
@@ -187,7 +187,7 @@ pub(super) fn program(network: Network, looks: bool) -> Vec<sock_filter> {
         }
         Network::Beyond => {
             add_block(&mut code, libc::SYS_connect, &[answer(NOTIFY)]);
-            // With an address of its own, in a register of which the lower half will do.
+            // With an address of its own, in a register; its lower half will do.
             let block = [
                 load(argument(4)),
                 jump_if_equal(0, 1, 0),

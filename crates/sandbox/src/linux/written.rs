@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::opening::{DEEPEST, names_in, open_folder};
 
-/// Names that are kept. Whoever wrote more is told of these.
+/// Names that are kept. If more were written, these are named.
 const MOST_WRITTEN: usize = 10_000;
 
 /// Adds every path below `place` at which the layer `upper` has something: files, links, and what was removed.

@@ -1,4 +1,4 @@
-//! Reaching anyone but whoever stands at the one address that was given.
+//! Reaching anyone but who listens at the one address that was given.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};

@@ -63,7 +63,7 @@ fn changes_are_found_and_the_real_folder_stays() {
 }
 
 #[test]
-fn change_of_nothing_is_no_change() {
+fn changing_nothing_is_not_a_change() {
     for sandbox in levels() {
         let project = Project::new();
         let script =

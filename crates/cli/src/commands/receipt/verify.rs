@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         (false, true) => TrustDemand::Trust,
         (false, false) => TrustDemand::None,
     };
-    // What is no chain stays as it was given, and RC3 says where it breaks.
+    // What is not a chain stays as it was given, and RC3 says where it breaks.
     let receipts = order_receipts(&files, &documents);
     let view = ReceiptsView {
         receipts: &receipts.receipts,

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::digest::{decode_lower_hex, encode_lower_hex};
+use crate::digest::decode_lower_hex;
 
 pub use crate::source::ContentFact;
 

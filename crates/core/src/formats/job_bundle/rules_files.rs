@@ -60,7 +60,7 @@ fn contents<'v, 'a>(
     })
 }
 
-/// Notes artifacts whose files cannot be looked up: they have no id or path, or are no list.
+/// Notes artifacts whose files cannot be looked up: they have no id or path, or are not a list.
 fn need_artifacts(view: &BundleView<'_>, findings: &mut Findings) {
     let has_file = |artifact: Artifact<'_>| {
         artifact.is_in_place() || (artifact.key().is_some() && artifact.elsewhere().is_some())

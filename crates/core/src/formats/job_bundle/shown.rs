@@ -40,7 +40,7 @@ fn judge_manifest(copy: &RedactedView, manifest: &Value) -> Vec<Finding> {
         return vec![at(MANIFEST, "JB8", "the manifest has no canonical form")];
     };
     let Ok(manifest) = Manifest::parse(&text) else {
-        return vec![at(MANIFEST, "JB1", "it is no manifest")];
+        return vec![at(MANIFEST, "JB1", "it is not a manifest")];
     };
     let view = BundleView {
         manifest: ManifestState::Read(&manifest),

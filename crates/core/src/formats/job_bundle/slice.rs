@@ -45,7 +45,7 @@ pub enum SliceError {
     #[error("slice `ALL` is forbidden: a read must be bounded")]
     All,
     /// Not one of the four forms.
-    #[error("`{0}` is no slice: expected `lines[a:b]`, `chars[a:b]`, `head(n)` or `tail(n)`")]
+    #[error("`{0}` is not a slice: expected `lines[a:b]`, `chars[a:b]`, `head(n)` or `tail(n)`")]
     Malformed(String),
     /// `a` is not below `b`.
     #[error("the start of `{0}` is not below its end")]

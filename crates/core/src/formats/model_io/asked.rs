@@ -169,7 +169,7 @@ impl Volatile {
     /// From pointers. What a model is asked always counts, so no pointer covers a message or its text.
     ///
     /// # Errors
-    /// In words, which of them does, or is no pointer.
+    /// In words, which of them does, or is not a pointer.
     pub fn parse<S: AsRef<str>>(pointers: &[S]) -> Result<Self, String> {
         let mut parsed = Vec::new();
         for pointer in pointers {

@@ -1,4 +1,4 @@
-//! Large files that are no JSON: committed to piece by piece, so that a stretch of bytes can be
+//! Large files that are not JSON: committed to piece by piece, so that a stretch of bytes can be
 //! withheld. In a copy zeros stand in place of withheld bytes, so that the rest keeps its place. The
 //! commitment of the pieces is computed in every copy, also where the file is shown whole: it is what binds.
 

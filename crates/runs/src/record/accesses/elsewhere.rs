@@ -51,7 +51,7 @@ impl Accesses {
         }
     }
 
-    /// Follows links outside the folder, each of which is kept; gives the place that they lead to.
+    /// Follows links outside the folder and keeps each; gives the place that they lead to.
     fn follow_elsewhere(&mut self, mut name: PathBuf, here: Elsewhere<'_>) -> Option<PathBuf> {
         for _ in 0..MOST_LINKS {
             let mut place = PathBuf::from("/");

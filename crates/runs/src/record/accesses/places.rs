@@ -206,7 +206,7 @@ pub(super) fn text_of(path: &Path) -> Result<&str, AccessError> {
             .as_encoded_bytes()
             .escape_ascii()
             .to_string(),
-        reason: "it is no UTF-8".to_owned(),
+        reason: "it is not UTF-8".to_owned(),
     })
 }
 

@@ -194,7 +194,7 @@ pub(super) fn is_folder(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }
 
-/// Opens a folder on the way, if it is none that something else is mounted at.
+/// Opens a folder on the way, unless something else is mounted at it.
 fn step(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
     let opened = rustix::fs::openat(above, name, STEP, Mode::empty())?;
     if is_mounted(above, &opened)? {
@@ -212,7 +212,7 @@ fn swapped() -> io::Error {
     io::Error::other("its folder was swapped for another one meanwhile")
 }
 
-/// The names on the way, none of which leads up.
+/// The names on the way; none leads up.
 fn names(path: &Path) -> impl Iterator<Item = io::Result<&OsStr>> {
     path.components().map(|part| match part {
         Component::Normal(name) => Ok(name),

@@ -322,7 +322,7 @@ impl Comparing<'_> {
             let how = match compare_arrays(before, now, &mut measure) {
                 Ok(()) => return self.judge(measure),
                 Err(ArrayFault::NoNumbers) => {
-                    "it is no array of numbers, so it is compared exactly"
+                    "it is not an array of numbers, so it is compared exactly"
                 }
                 Err(ArrayFault::Header) => "the type, order or shape of the array differs",
                 Err(ArrayFault::Length) => "the array has another number of bytes",
@@ -351,7 +351,7 @@ impl Comparing<'_> {
             Ok(()) => self.judge(measure),
             Err(TextFault::Differs(place)) => self.judge_place(measure, Err(place)),
             Err(TextFault::NoText) => Ok(self.differs(
-                "numbers are compared in texts, JSON and .npy; this is none, so it is compared exactly",
+                "numbers are compared in texts, JSON and .npy; this is something else, so it is compared exactly",
             )),
             Err(TextFault::Read(error)) => Err(error),
         }

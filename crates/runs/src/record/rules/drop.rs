@@ -1,6 +1,6 @@
 //! Takes out of a text what matches a pattern, line by line, before it is compared.
 //!
-//! Of each line what matches is removed; a line of which nothing is left is removed with its end. A line of more than
+//! What matches is removed from each line; a line with nothing left is removed with its end. A line of more than
 //! [`LONGEST_LINE`] bytes is left as it is. Patterns may come from a stranger: their automata are bounded, no search goes
 //! back, and the work for one file has a bound that does not depend on the clock.
 

@@ -21,7 +21,7 @@ pub(super) fn read_text(from: impl Read) -> io::Result<Option<Vec<u8>>> {
     Ok((bytes.len() as u64 <= LARGEST).then_some(bytes))
 }
 
-/// The document of a text; `None` if it is none.
+/// The document of a text; `None` if it is not JSON.
 pub(super) fn parse(text: &[u8]) -> Option<Document<'_>> {
     parse_document(text, &ReadOptions::default()).ok()
 }

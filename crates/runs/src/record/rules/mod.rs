@@ -252,7 +252,7 @@ impl Rules {
     /// Parses what somebody wrote.
     ///
     /// # Errors
-    /// For the first that is no rule, with its text.
+    /// For the first that is not a rule, with its text.
     pub fn parse_given(given: &[String], origin: Origin) -> Result<Self, (String, RuleError)> {
         if given.len() > MOST_RULES {
             return Err((String::new(), RuleError::TooMany));
@@ -266,7 +266,7 @@ impl Rules {
     /// Parses the member of a bundle; none if it has none.
     ///
     /// # Errors
-    /// For the first that is no rule.
+    /// For the first that is not a rule.
     pub(crate) fn parse_sealed(list: Option<Node<'_>>) -> Result<Self, RuleError> {
         let Some(list) = list else {
             return Ok(Self::default());
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn rule_that_is_none_is_refused() {
+    fn invalid_rule_is_refused() {
         let parse = |text: &str| CompareRule::parse_given(text, Origin::Replay).map(drop);
         for text in ["a", "a=", "a=about", "a=skip:", "rel:1e-9", "a=exact:x"] {
             assert_eq!(parse(text), Err(RuleError::Form), "{text}");

@@ -17,7 +17,7 @@ const PIECE: usize = 64 << 10;
 /// Why two arrays differ in more than numbers.
 #[derive(Debug)]
 pub(super) enum ArrayFault {
-    /// It is no array of numbers.
+    /// It is not an array of numbers.
     NoNumbers,
     /// Type, order or shape differ.
     Header,

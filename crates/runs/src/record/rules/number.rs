@@ -209,7 +209,7 @@ mod tests {
             relative(0.9).compare_texts(&least, "1"),
             Close::Beyond(_)
         ));
-        // A tolerance relative to zero is none.
+        // A tolerance relative to zero tolerates nothing.
         assert_eq!(
             relative(0.9).compare_texts("0", "1e-300"),
             Close::Beyond(1e-300)

@@ -3,7 +3,7 @@
 //! Both are read once, in pieces, whatever their size and the length of their lines. A number is a decimal number that no
 //! letter, digit, underscore or point touches, but for a unit of up to three letters behind it (`4.14s`, `12GiB`); a version,
 //! a digest or an identifier is text. Blanks beside a number may differ in number, as in tables whose columns are aligned.
-//! All else has to be the same, byte by byte. A text with a NUL is none.
+//! All else has to be the same, byte by byte. What has a NUL is not a text.
 
 use std::io::{self, Read};
 
@@ -29,7 +29,7 @@ const AHEAD: usize = 2 * MOST_BLANKS + LONGEST_NUMBER + LONGEST_UNIT + 2;
 pub(super) enum TextFault {
     /// Something other than a number differs here.
     Differs(Place),
-    /// One of them is no text.
+    /// One of them is not a text.
     NoText,
     Read(io::Error),
 }
@@ -115,7 +115,7 @@ struct Scanner<R> {
     is_at_end: bool,
     /// The byte before.
     previous: u8,
-    /// How many bytes are no part of a number.
+    /// How many bytes are not part of a number.
     plain: usize,
     separator: Option<u8>,
     line: u64,

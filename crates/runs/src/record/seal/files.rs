@@ -438,7 +438,7 @@ pub(crate) fn link_of(path: String, target: &Path) -> Result<ListedLink, RecordE
         }),
         None => Err(left(
             path,
-            "it is a symbolic link to a name that is no UTF-8",
+            "it is a symbolic link to a name that is not UTF-8",
         )),
     }
 }
@@ -454,7 +454,7 @@ fn left(path: String, reason: &str) -> RecordError {
 pub(crate) fn output_path(path: &OsStr) -> Result<String, RecordError> {
     let shown = path.as_encoded_bytes().escape_ascii().to_string();
     let Some(text) = path.to_str() else {
-        return Err(left(shown, "its name is no UTF-8"));
+        return Err(left(shown, "its name is not UTF-8"));
     };
     match SafePath::parse(text) {
         Ok(path) => Ok(path.to_string()),

@@ -38,7 +38,7 @@ pub(super) struct SealedRun {
     upstream_list: Option<Vec<InputArtifact>>,
     /// Whether it is a redacted copy.
     is_of_copy: bool,
-    /// Files of which something is withheld.
+    /// Files with something withheld.
     withheld: BTreeSet<String>,
     artifacts: BTreeMap<String, Digest>,
     pub(super) upstream: Option<std::path::PathBuf>,
