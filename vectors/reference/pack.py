@@ -101,7 +101,7 @@ def check_optional(pack, level, findings):
         "patch.json": lambda value: not proposal.verify_patch(value, level).found and is_hash(get(value, "source_proposal_hash")),
         "evidence.json": lambda value: not misfits(value, EVIDENCE),
         "policy.json": lambda value: not misfits(value, POLICY) and (
-            not has(pack.run, "policy") or form(value) is not None and form(value) == form(pack.run["policy"])),
+            not is_object(get(pack.run, "policy")) or form(value) is not None and form(value) == form(pack.run["policy"])),
         "model_io.json": lambda value: not model_io.verify(value, level).found,
         "runner.json": lambda value: not verify_runner(value, level).found,
     }
@@ -202,7 +202,7 @@ def check_decision(run, done, require):
                 skipped = skipped or status == "skipped"
                 failed = status not in ("success", "skipped")
                 failed = failed or text(result, "action") == "execute" and number(result, "exit_code") not in (None, 0)
-                is_told = status is not None
+                is_told = status is not None and or_null(is_number)(get(result, "exit_code"))
             else:
                 failed, is_told = get(result, "passed") is False, is_flag(get(result, "passed"))
             if not is_told:
@@ -232,7 +232,7 @@ def check_results(run, patch, done, require):
             require(path in execution["cmd"], "evidence.json")
         if action in FILE_OPS and path in operations:
             check_operation(result, operations[path], require)
-        if action in FILE_OPS and not ran and stated is not None and (is_whole or not is_object(execution)):
+        if action in FILE_OPS and not ran and stated is not None and (is_whole or has(run, "execution") and execution is None):
             require(outputs.get(path) == stated, "evidence.json")
 
 
@@ -346,9 +346,9 @@ def check_included(pack, findings):
     contents, named = done["contents"], set()
     patch = pack["patch.json"]
     is_known = patch is None or is_list(get(patch, "operations"))
-    outputs = get(execution, "outputs")
+    is_executed = not has(pack.run, "execution") or execution is not None
     lists_all = all(is_list(get(done, name)) for name in ("action_results", "test_results")) and (
-        not is_object(execution) or is_list(outputs))
+        not is_executed or is_list(get(execution, "outputs")))
     written = {content_hash(one["content"].encode()) for one in items(pack["patch.json"], "operations")
                if text(one, "content") is not None and not has_surrogate(one["content"])}
 

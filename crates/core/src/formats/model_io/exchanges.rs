@@ -91,9 +91,9 @@ pub(super) fn check_requests(view: &ModelIoView<'_>, findings: &mut Findings) {
                 findings.add(place(at, "request"), message);
             }
             Ok(actual) => {
-                let declared = text(node, "prompt_hash").unwrap_or_default();
                 let actual = actual.to_string();
-                if declared != actual {
+                let declared = findings.need(text(node, "prompt_hash"));
+                if let Some(declared) = declared.filter(|declared| *declared != actual) {
                     findings.add_difference(
                         place(at, "request"),
                         "the request is not the one that prompt_hash states",
@@ -112,8 +112,8 @@ pub(super) fn check_response_parts(view: &ModelIoView<'_>, findings: &mut Findin
         .collect();
     let is_stated = !models.is_empty();
     let models = models.into_iter().collect::<Vec<_>>().join(",");
-    let declared = text(view.root, "model_id").unwrap_or_default();
-    if is_stated && declared != models {
+    let declared = findings.need(text(view.root, "model_id"));
+    if let Some(declared) = declared.filter(|declared| is_stated && *declared != models) {
         let what = "model_id does not list the models that answered";
         findings.add_difference(JsonPath::ROOT.then("model_id"), what, models, declared);
     }

@@ -53,7 +53,14 @@ pub(super) fn check_included(view: &PackView<'_>, findings: &mut Findings) {
     };
     let actions = findings.need(given_list(evidence, "action_results"));
     let tests = findings.need(given_list(evidence, "test_results"));
-    let outputs = execution(run).map(|run| findings.need(given_list(run, "outputs")));
+    // A run that was not executed has null there.
+    let outputs = match run.get("execution") {
+        Some(none) if none.is_null() => None,
+        execution => {
+            let outputs = execution.and_then(|execution| given_list(execution, "outputs"));
+            Some(findings.need(outputs))
+        }
+    };
     let lists_all = actions.is_some() && tests.is_some() && !matches!(outputs, Some(None));
     for (at, result) in actions.into_iter().flatten().enumerate() {
         // A validation or a test names a file as it was at the time; a later step may have changed
