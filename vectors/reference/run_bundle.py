@@ -169,7 +169,7 @@ class Bundle:
             return place.split("/")[0] in ("engine", "inputs", "artifacts", "environment") and self.has_place_for(place)
         if path in ("RUN_PARAMETERS.json", FROM_ENGINES) or top == "upstream":
             return self.is_engine
-        if path in ("stdin.bin", "model_io.json", "logs/stdout.txt", "logs/stderr.txt") or top in ("inputs", "model_io.bodies"):
+        if path in ("stdin.bin", "model_io.json", "logs/stdout.txt", "logs/stderr.txt", "logs/terminal.cast") or top in ("inputs", "model_io.bodies"):
             return self.is_recorded
         return top not in ("logs", "exact") and role_of(path) is not None
 
@@ -321,13 +321,14 @@ def check_hashes(bundle, findings):
     if INPUT in bundle.values:
         findings.require(output.get("inputs_hash") == bundle.digests[INPUT], "RB7", OUTPUT)
     if MANIFEST in bundle.values:
-        findings.require(output.get("outputs_hash") == outputs_hash(output, bundle.values[MANIFEST]), "RB7", OUTPUT)
+        right = outputs_hash(output, bundle.values[MANIFEST])
+        findings.require(right is not None and output.get("outputs_hash") == right, "RB7", OUTPUT)
 
 
 def outputs_hash(output, manifest):
-    """Over the output without the hash, or over its payload; `missing` where that is not there."""
+    """Over the output without the hash, or over its payload; None where that is not there."""
     if get(manifest, "sealing", "outputs_hash_scope") == "payload":
-        return sha256(canonical(output["outputs"], "jcs").encode()) if "outputs" in output else "missing"
+        return sha256(canonical(output["outputs"], "jcs").encode()) if "outputs" in output else None
     return sha256(canonical({name: output[name] for name in output if name != "outputs_hash"}, "jcs").encode())
 
 

@@ -18,6 +18,7 @@ use super::rules_recorded::is_recorded_view;
 use crate::canon::{Dialect, Key, Kind, Node, canonical_bytes};
 use crate::digest::{Digest, Hasher};
 use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT};
+use crate::formats::shape::is_text_list;
 use crate::path::SafePath;
 use crate::verify::{Findings, Gate};
 
@@ -97,8 +98,8 @@ fn check_command(view: &RunBundleView<'_>, findings: &mut Findings) {
     {
         return;
     }
-    let is_list = |node: &Node<'_>| node.kind() == Kind::Array;
-    if findings.need(argv.filter(is_list)).is_none() {
+    let is_command = |node: &Node<'_>| is_text_list(Some(*node));
+    if findings.need(argv.filter(is_command)).is_none() {
         return;
     }
     if shown(said) != shown(argv) {
