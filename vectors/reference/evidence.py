@@ -169,6 +169,8 @@ def test_fault(plan, result):
     if actual is None:
         return "passed" if passed else None
     if kind == "command_success":
+        if not or_null(is_number)(get(result, "exit_code")):
+            return None
         if code is not None and str(code) != actual:
             return "actual"
         return "passed" if passed and (actual != expected or code is None) else None

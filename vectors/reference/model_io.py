@@ -260,14 +260,14 @@ def check_response(call, response, place, findings):
         return
     if has(response, "body_file"):
         stated = body_file(response)
-        if stated is None or content != "sha256:" + stated[0]:
-            findings.add("MI14", f"{place}.response.body_file")
-        if stated is None:
-            return
+        if stated is not None:
+            findings.require(content == "sha256:" + stated[0], "MI14", f"{place}.response.body_file")
+        if stated is None or stated[1] is None:
+            return  # MI15 asks for them
         size = stated[1]
     else:
-        encoding = text(response, "encoding")
-        body = lossy(content).encode() if encoding is None else decode_base64(content) if encoding == "base64" else None
+        is_plain, is_base64 = not has(response, "encoding"), get(response, "encoding") == "base64"
+        body = lossy(content).encode() if is_plain else decode_base64(content) if is_base64 else None
         size = None if body is None else len(body)
     if size is None:
         findings.add("MI14", f"{place}.response.encoding")

@@ -430,9 +430,13 @@ def lists_of(bundle):
 
 
 def missing_lists(bundle):
-    """The folders and files of lists that are required and not there: nothing is compared with those."""
-    found = ["engine/"] if ENVIRONMENT in bundle.broken else []
+    """The folders and files of lists that are required and missing, or mistyped: nothing is compared with those."""
+    root = bundle.values.get(ENVIRONMENT)
+    mistyped = has(root, "engine_files") and not is_list(root["engine_files"])
+    found = ["engine/"] if ENVIRONMENT in bundle.broken or mistyped else []
     if bundle.is_recorded:
+        if has(root, "terminal") and not is_object(root["terminal"]):
+            found += ["logs/terminal.cast"]
         if not is_list(get(bundle.values.get(ENVIRONMENT), "files")):
             found += ["environment/"]
         given, left = bundle.values.get(INPUT), bundle.values.get(OUTPUT)
@@ -466,7 +470,8 @@ def check_lists(bundle, findings):
     """RB13."""
     named, missing = set(), missing_lists(bundle)
     for document, name, home, listed in lists_of(bundle):
-        entries, seen = [entry for entry in listed if is_listed(entry)], set()
+        has_place = lambda entry: document != OUTPUT or has(entry, "stored")  # RB18 asks for it there
+        entries, seen = [entry for entry in listed if is_listed(entry) and has_place(entry)], set()
         missing += [] if entries == listed else [home]
         for entry in entries:
             path, stored = entry["path"], text(entry, "stored")

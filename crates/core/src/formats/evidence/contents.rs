@@ -234,8 +234,11 @@ fn find_test_fault(planned: Node<'_>, done: Node<'_>) -> Option<(&'static str, &
     let Some(actual) = text(done, "actual") else {
         return has_passed.then_some(("passed", "nothing says what was found"));
     };
-    let code = done.get("exit_code").and_then(|node| node.as_number());
-    let code = code.and_then(|code| code.to_exact_i64());
+    let code = done.get("exit_code").filter(|code| !code.is_null());
+    if kind == "command_success" && code.is_some_and(|code| code.as_number().is_none()) {
+        return None;
+    }
+    let code = code.and_then(|code| code.as_number()?.to_exact_i64());
     let meets = match kind.as_ref() {
         "command_success" => {
             if code.is_some_and(|code| code.to_string() != actual) {

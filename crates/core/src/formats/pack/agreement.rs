@@ -436,6 +436,9 @@ fn check_operation(result: Node<'_>, operation: Node<'_>, place: Place, findings
         Some("modify") => "modify_file",
         _ => "delete_file",
     };
+    if kind != "delete_file" && findings.need(content.as_ref()).is_none() {
+        return;
+    }
     check_action_id(result, kind, content.as_deref(), place, findings);
 }
 

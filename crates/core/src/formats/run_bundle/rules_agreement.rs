@@ -191,7 +191,9 @@ fn check_gaps(view: &RunBundleView<'_>, findings: &mut Findings) {
     if view.hides(environment.get("observation")) || view.hides(environment.get("sandbox")) {
         return;
     }
-    let gaps = environment.get("observation").and_then(|it| it.get("gaps")?.as_array());
+    let gaps = environment
+        .get("observation")
+        .and_then(|it| it.get("gaps")?.as_array());
     let kind = |gap: Node<'_>| Some(gap.get("kind")?.as_lossy_str()?.into_owned());
     let kinds = gaps.and_then(|gaps| gaps.map(kind).collect::<Option<BTreeSet<String>>>());
     let Some(kinds) = findings.need(kinds) else {
@@ -224,7 +226,9 @@ fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
     };
     let given = findings.need(members_of(said));
     if let Some((given, parameters)) = given.as_ref().zip(findings.need(members_of(named))) {
-        let variables = given.keys().filter_map(|name| name.strip_prefix(PARAMETER_PREFIX));
+        let variables = given
+            .keys()
+            .filter_map(|name| name.strip_prefix(PARAMETER_PREFIX));
         let variables = variables.filter(|name| !hides(named, name));
         for name in variables.filter(|name| !parameters.contains_key(*name)) {
             let name = name.escape_debug();
@@ -327,7 +331,10 @@ fn check_declared_run(view: &RunBundleView<'_>, findings: &mut Findings) {
     let observation = environment.and_then(|root| root.get("observation"));
     if environment.is_some() && !view.hides(observation) {
         let level = observation.and_then(|it| it.get("level")?.as_lossy_str());
-        if findings.need(level).is_some_and(|level| level != "declared") {
+        if findings
+            .need(level)
+            .is_some_and(|level| level != "declared")
+        {
             let what = "`observation.level` in a run that its own program described";
             let level = observation.and_then(|it| it.get("level"));
             findings.add_difference(RUN_ENVIRONMENT, what, "\"declared\"", shown(level));
@@ -341,7 +348,10 @@ fn check_declared_run(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
     // No other rule asks for this list.
     let Some(named) = parse_whole_list(input.get("files")) else {
-        findings.add(RUN_INPUT, "`files` is not a list of `path`, `sha256` and `bytes`");
+        findings.add(
+            RUN_INPUT,
+            "`files` is not a list of `path`, `sha256` and `bytes`",
+        );
         return;
     };
     let Some(environment) = environment.filter(|root| !view.hides(root.get(ENGINE_LIST))) else {

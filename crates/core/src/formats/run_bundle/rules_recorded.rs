@@ -13,7 +13,7 @@ use super::recorded::{
     ENGINE_LIST, INPUT_LISTS, ListedFile, MACHINE_LIST, MODEL_IO_MEMBER, TERMINAL_MEMBER,
     TERMINAL_RECORDING, folder_of_list, parse_whole_file,
 };
-use crate::canon::Node;
+use crate::canon::{Kind, Node};
 use crate::path::SafePath;
 use crate::verify::{Findings, Gate};
 
@@ -80,7 +80,9 @@ struct Lists {
 fn collect_lists(view: &RunBundleView<'_>, findings: &mut Findings) -> Lists {
     let mut listed = Lists::default();
     let mut add = |document: &'static str, list: &'static str, belongs: Belongs, node: Node<'_>| {
-        match parse_whole_file(node) {
+        // Of what the command left, RB18 asks for the place.
+        let has_place = |file: &ListedFile| document != RUN_OUTPUT || file.stored.is_some();
+        match parse_whole_file(node).filter(has_place) {
             None if view.hides(Some(node)) => {}
             Some(file) => listed.entries.push(Listed {
                 document,
@@ -197,14 +199,21 @@ fn check_twin(view: &RunBundleView<'_>, path: &str, findings: &mut Findings) {
     }
 }
 
-/// The places whose list is required and not there: another rule says so, and nothing is compared with it.
+/// The places whose list is required and missing, or mistyped: another rule says so, and nothing is compared with it.
 fn find_unlisted(view: &RunBundleView<'_>) -> Vec<&'static str> {
     let mut open = Vec::new();
-    if let Doc::Broken(_) = view.environment {
+    let mistyped = |name: &str, kind: Kind| {
+        let member = view.environment.root().and_then(|root| root.get(name));
+        member.is_some_and(|member| member.kind() != kind)
+    };
+    if matches!(view.environment, Doc::Broken(_)) || mistyped(ENGINE_LIST, Kind::Array) {
         open.push(ENGINE_FOLDER);
     }
     if !is_recorded_view(view) {
         return open;
+    }
+    if mistyped(TERMINAL_MEMBER, Kind::Object) {
+        open.push(TERMINAL_LOG);
     }
     let lists = [
         (view.input.root(), "files", ENGINE_FOLDER),
