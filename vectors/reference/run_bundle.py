@@ -263,8 +263,7 @@ def check_files(bundle, sums, index, findings):
         elif kind != FOLDER:
             findings.add("RB2", path)
         if findings.integrity and kind == FOLDER:
-            below = [one for at, one in bundle.folder.entries.items() if at.startswith(path + "/")]
-            findings.require(set(below) - {FOLDER}, "RB20", path)
+            findings.require(any(one.startswith(path + "/") for one in bundle.folder.entries), "RB20", path)
     for listed in (sums, {path: digest for path, digest in (index or {}).items() if digest}):
         for path, digest in (listed or {}).items():
             kind = bundle.folder.entries.get(path)
