@@ -212,7 +212,61 @@ fn world_is_shown_and_hides_what_is_named() {
     for part in ["~/.ssh", own, "loopback", "PATH="] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
     }
+    let chosen = [
+        "--show-world",
+        "--env",
+        "MINE=1",
+        "--param",
+        "alpha=2",
+        "--secret",
+        "KEY",
+        "--memory",
+        "1G",
+        "--processes",
+        "77",
+        "--timeout",
+        "99",
+        "--sandbox",
+        "landlock",
+        "--fixed-time",
+        "5",
+    ];
+    let ran = run(in_home(&project, &chosen)
+        .env("KEY", "hunter2-hunter2")
+        .env("OTHER", "x"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for part in [
+        "MINE=1\n",
+        "RUNSEAL_PARAM_alpha=2\n",
+        "KEY: given",
+        "memory: 1073741824 bytes",
+        "processes and threads: 77",
+        "time: 99 s",
+        "SOURCE_DATE_EPOCH=5",
+        "/dev/urandom",
+        "level landlock",
+        "left out: OTHER",
+    ] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains("hunter2"), "{}", ran.stdout);
+    let mut command = in_home(&project, &chosen);
+    let ran = run(command
+        .args(["--format", "json"])
+        .env("KEY", "hunter2-hunter2"));
+    let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(value["limits"]["memory_bytes"], 1 << 30);
+    assert_eq!(value["limits"].get("disk_bytes"), None);
+    assert_eq!(value["variables"]["RUNSEAL_PARAM_alpha"], "2");
+    assert_eq!(value["variables"]["KEY"], serde_json::Value::Null);
+    assert_eq!(value["sandbox"]["level"], "landlock");
     if has_isolation() {
+        project.record("r", &["--processes", "77", "--", "true"]);
+        let bundle = project.read("RUN_BUNDLE/r/RUN_ENVIRONMENT.json");
+        let bundle: serde_json::Value = serde_json::from_str(&bundle).unwrap();
+        assert_eq!(bundle["world"]["limits"]["processes"], 77);
+        assert_eq!(bundle["world"]["limits"]["seconds"], 3600);
+        assert_eq!(bundle["world"]["devices"], value["devices"]);
         let script = "ls ../own 2>&1; true";
         let ran = run(&mut in_home(
             &project,

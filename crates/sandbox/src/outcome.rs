@@ -161,6 +161,10 @@ pub struct Recorded {
     /// The place that the program was executed from, as the command's file system has it: of several
     /// on PATH the one that the kernel took. Nothing where that is not known.
     pub program: Option<PathBuf>,
+    /// The most memory that it had at once: in a control group of its own all of it together, otherwise the resident
+    /// memory of its largest process. Nothing where that is not known, as with processes smaller than the sandbox's own,
+    /// of which each begins as a copy.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Outcome {

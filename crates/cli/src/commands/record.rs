@@ -22,7 +22,7 @@ use super::log::{LogPlace, append_target};
 use super::record_error::{Doing, apply_error, record_error};
 use super::record_streams::{CommandStreams, pass_on};
 use super::record_variables::{parse_parameters, parse_variables};
-use super::record_world::{BoundArgs, show_world, world_of_caller};
+use super::record_world::{BoundArgs, ShownWorld, show_world, world_of_caller};
 use super::redact::RedactableArgs;
 use super::sandbox_level::SandboxArgs;
 use super::seal::parse_run_id;
@@ -187,11 +187,28 @@ fn refuse_default_link(out: &Path) -> Result<(), CliError> {
     Err(CliError::new(Outcome::Unreadable, "OUT", message).hint(hint))
 }
 
+fn current_folder() -> Result<PathBuf, CliError> {
+    let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
+    folder.map_err(|error| {
+        CliError::new(
+            Outcome::Unreadable,
+            "FOLDER",
+            format!("the current folder cannot be read: {error}"),
+        )
+        .hint("change into a folder that is there and that you may read")
+    })
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if args.show_world {
-        let folder = std::env::current_dir().unwrap_or_default();
-        return show_world(&args.world(&folder), args.is_json());
+        let command = args.command(current_folder()?, CommandStreams::none())?;
+        let shown = ShownWorld {
+            command: &command,
+            level: args.sandbox.name(),
+            stdin_bytes: args.stdin_bytes,
+        };
+        return show_world(&shown, args.is_json());
     }
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
@@ -236,15 +253,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 
 impl Args {
     fn request(&self, out: &Path) -> Result<RecordRequest, CliError> {
-        let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
-        let folder = folder.map_err(|error| {
-            CliError::new(
-                Outcome::Unreadable,
-                "FOLDER",
-                format!("the current folder cannot be read: {error}"),
-            )
-            .hint("change into a folder that is there and that you may read")
-        })?;
+        let folder = current_folder()?;
         std::fs::read_dir(&folder).map_err(|error| {
             CliError::new(
                 Outcome::Unreadable,
@@ -254,10 +263,6 @@ impl Args {
             .at(folder.display().to_string())
             .hint("change into a folder that you may read")
         })?;
-        let limits = self.bounds.limits(Limits {
-            wall_time: Duration::from_secs(self.timeout.into()),
-            ..policy()
-        });
         #[cfg(feature = "net")]
         let models = self.models.start(&[])?;
         #[cfg(not(feature = "net"))]
@@ -268,33 +273,12 @@ impl Args {
                 "record once; `runseal replay --times N` shows what varies on the same answers",
             ));
         }
-        let (variables, secrets) = parse_variables(&self.env, &self.secret)?;
         let out = folder.join(out);
         let streams = CommandStreams::like_ours(self.stdin.as_deref(), self.stdin_bytes)?;
         Ok(RecordRequest {
             command: Command {
-                argv: self.command.clone(),
-                inputs: self
-                    .input
-                    .iter()
-                    .map(|input| Mount {
-                        host: folder.join(input),
-                        inside: folder.join(input),
-                    })
-                    .collect(),
-                appears_at: folder.clone(),
-                parameters: parse_parameters(&self.param)?,
-                variables,
-                secrets,
-                stdin: streams.stdin,
-                terminal: streams.terminal,
-                terminal_variables: streams.variables,
-                fixed_time: self.fixed_time,
                 models,
-                world: self.world(&folder),
-                is_of_bundle: false,
-                limits,
-                folder,
+                ..self.command(folder, streams)?
             },
             out,
             run_id: self.run_id.as_deref().map(parse_run_id).transpose()?,
@@ -311,9 +295,33 @@ impl Args {
         })
     }
 
-    /// The user's own world, with what was opened and hidden by name.
-    fn world(&self, folder: &Path) -> World {
-        world_of_caller(folder, &self.input, &self.hide)
+    /// What is run, and in the user's own world, with what was opened and hidden by name. It asks no models.
+    fn command(&self, folder: PathBuf, streams: CommandStreams) -> Result<Command, CliError> {
+        let (variables, secrets) = parse_variables(&self.env, &self.secret)?;
+        let input = |input: &PathBuf| Mount {
+            host: folder.join(input),
+            inside: folder.join(input),
+        };
+        Ok(Command {
+            argv: self.command.clone(),
+            inputs: self.input.iter().map(input).collect(),
+            appears_at: folder.clone(),
+            parameters: parse_parameters(&self.param)?,
+            variables,
+            secrets,
+            stdin: streams.stdin,
+            terminal: streams.terminal,
+            terminal_variables: streams.variables,
+            fixed_time: self.fixed_time,
+            models: None,
+            world: world_of_caller(&folder, &self.input, &self.hide),
+            is_of_bundle: false,
+            limits: self.bounds.limits(Limits {
+                wall_time: Duration::from_secs(self.timeout.into()),
+                ..policy()
+            }),
+            folder,
+        })
     }
 
     fn terms(&self) -> Result<Terms, CliError> {

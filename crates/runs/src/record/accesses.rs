@@ -168,6 +168,14 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
             format!("sandbox level {}: {weakness}", run.isolation),
         );
     }
+    for entry in &run.world.path_left_out {
+        let entry = entry.display().to_string();
+        let detail = format!(
+            "`{}` of PATH is not there for the command, so that it may run another program than your shell",
+            entry.escape_debug()
+        );
+        found.gap("path", detail);
+    }
     if let Some(observation) = run.observation() {
         let own = OwnFiles::of(run);
         found.sort_files(observation, places, &own, run)?;

@@ -123,6 +123,8 @@ impl ReplayWorld {
             variables: self.variables.clone(),
             left_out: Vec::new(),
             ordinary: self.is_ordinary.then(Ordinary::of_caller),
+            path_left_out: Vec::new(),
+            limits: None,
             also_hidden: Vec::new(),
         }
     }

@@ -259,13 +259,16 @@ pub fn run_command(
         cpu: cpu_of_children()
             .zip(cpu_before)
             .map(|(now, then)| now.saturating_sub(then)),
-        memory_bytes: None,
+        memory_bytes: recorded.memory_bytes,
     };
     Ok(CommandRun {
         environment,
         program: recorded.program.as_deref().map(normalize),
         recorded,
-        world: command.world.clone(),
+        world: World {
+            limits: Some(command.limits.clone()),
+            ..command.world.clone()
+        },
         view: spec.view,
         shown,
         isolation: sandbox.isolation(),
@@ -369,6 +372,11 @@ fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
         shown.push(Mount { host: real, inside });
     }
     Ok(shown)
+}
+
+/// The environment that the command gets, but for what its terminal and its port for models add.
+pub fn environment_before(command: &Command) -> BTreeMap<String, String> {
+    environment_of(command, &fix_time(command.fixed_time))
 }
 
 fn environment_of(command: &Command, fixed_time: &FixedTime) -> BTreeMap<String, String> {

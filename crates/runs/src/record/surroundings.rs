@@ -28,7 +28,8 @@ pub(crate) struct Usage {
     pub(crate) wall: Duration,
     /// The processors' time of all its processes, if that is known.
     pub(crate) cpu: Option<Duration>,
-    /// The most memory that it had at once, if that is known.
+    /// The most memory that it had at once, if that is known: of its largest process, or in a control group of all
+    /// together.
     pub(crate) memory_bytes: Option<u64>,
 }
 

@@ -100,6 +100,16 @@ impl Group {
         };
         fs::read_to_string(self.path.join(file)).is_ok_and(|text| count_of(&text, "oom_kill") > 0)
     }
+
+    /// The most bytes that all of the group had at once; nothing where the kernel does not keep it.
+    pub(super) fn peak(&self) -> Option<u64> {
+        let file = match self.version {
+            Version::One => "memory.max_usage_in_bytes",
+            Version::Two => "memory.peak",
+        };
+        let text = fs::read_to_string(self.path.join(file)).ok()?;
+        text.trim().parse().ok()
+    }
 }
 
 impl Drop for Group {

@@ -276,12 +276,15 @@ fn in_namespaces(
         written.sort();
     }
     let program = plan.command.executed(&ended.records);
+    let is_in_group = ended.records.contains(&Record::InGroup);
     let enforcement = Enforcement {
-        memory: Enforcer::kernel_if(ended.records.contains(&Record::InGroup)),
+        memory: Enforcer::kernel_if(is_in_group),
         work_folder: Enforcer::kernel_if(storage == Storage::Memory),
     };
     let mut recorded = put_together(ended, ending, layer, enforcement, program);
     recorded.written = written;
+    let of_group = group.as_ref().filter(|_| is_in_group);
+    recorded.memory_bytes = of_group.and_then(Group::peak).or(recorded.memory_bytes);
     Ok(recorded)
 }
 
@@ -300,6 +303,11 @@ fn put_together(
     enforcement: Enforcement,
     program: Option<PathBuf>,
 ) -> Recorded {
+    let peaks = ended.records.iter().filter_map(|record| match record {
+        Record::PeakMemory(kib) => u64::try_from(*kib).ok(),
+        _ => None,
+    });
+    let memory_bytes = peaks.max().map(|kib| kib << 10);
     Recorded {
         outcome: Outcome {
             ending,
@@ -315,6 +323,7 @@ fn put_together(
         written: Vec::new(),
         observation: ended.observation,
         program,
+        memory_bytes,
     }
 }
 

@@ -7,6 +7,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 
+use super::sys;
 use crate::error::Layer;
 use crate::outcome::Limit;
 
@@ -25,6 +26,8 @@ pub(super) enum Record {
     Stopped(Limit),
     /// The command runs in the control group that was made for it.
     InGroup,
+    /// The most memory that one of the command's processes had, in KiB.
+    PeakMemory(i32),
     /// Only the processes in /proc are shown.
     PartialProc,
     /// The command's calls cannot be heard of.
@@ -65,6 +68,7 @@ impl Record {
             Record::NotObserved(errno) => (7, 0, errno),
             Record::Executing(number) => (9, 0, number),
             Record::PartialProc => (10, 0, 0),
+            Record::PeakMemory(kib) => (11, 0, kib),
         };
         let mut bytes = [kind, detail, 0, 0, 0, 0, 0, 0];
         bytes[4..].copy_from_slice(&value.to_le_bytes());
@@ -88,6 +92,7 @@ impl Record {
             (5, 7) => Some(Record::Stopped(Limit::Processes)),
             (6, _) => Some(Record::InGroup),
             (10, _) => Some(Record::PartialProc),
+            (11, _) => Some(Record::PeakMemory(value)),
             (7, _) => Some(Record::NotObserved(value)),
             (8, _) => Some(Record::LeftRunning(bytes.get(1..8)?.try_into().ok()?)),
             (9, _) => Some(Record::Executing(value)),
@@ -99,6 +104,13 @@ impl Record {
     pub(super) fn send(self, pipe: BorrowedFd<'_>) {
         let bytes = self.encode();
         while let Err(Errno::INTR) = rustix::io::write(pipe, &bytes) {}
+    }
+}
+
+/// Reports how much memory the processes had that this one has waited for.
+pub(super) fn tell_peak_memory(pipe: BorrowedFd<'_>) {
+    if let Some(kib) = sys::peak_memory_of_ended() {
+        Record::PeakMemory(kib).send(pipe);
     }
 }
 

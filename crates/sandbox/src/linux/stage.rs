@@ -270,6 +270,7 @@ fn init(plan: &Plan, wires: &Wires, maps: &IdMaps, is_in_group: bool) -> i32 {
         Ok(record) => record,
         Err(Failure(layer, errno)) => Record::SetUpFailed(layer, errno.raw_os_error()),
     };
+    super::report::tell_peak_memory(wires.report.as_fd());
     outcome.send(wires.report.as_fd());
     0
 }

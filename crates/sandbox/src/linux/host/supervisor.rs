@@ -183,6 +183,7 @@ fn follow(
         }
         if has_ended {
             let record = watch::reap_until(child)?;
+            crate::linux::report::tell_peak_memory(wires.report.as_fd());
             let left: Vec<i32> = descendants().into_iter().collect();
             left_running::tell(&left, wires.report.as_fd());
             let breach = folders.and_then(WatchedFolders::breach_of_files);
