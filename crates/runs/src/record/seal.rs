@@ -456,7 +456,7 @@ impl Sealing<'_> {
             links: keep_links(links, &owned, request.extent, folder),
             attributes,
             packages: find_packages(read),
-            git: GitState::read(folder),
+            git: GitState::read(folder, &request.out),
             usage: request.redactable.is_none().then_some(run.usage),
             is_self_contained: request.extent == Extent::Everything,
         };
