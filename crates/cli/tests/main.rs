@@ -76,6 +76,7 @@ mod record_gaps;
 mod record_hardships;
 mod record_hostile;
 mod record_identity;
+mod record_images;
 mod record_names;
 mod record_newcomers;
 mod record_programs;

@@ -250,7 +250,8 @@ fn world_is_shown_and_hides_what_is_named() {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
     }
     assert!(!ran.stdout.contains("hunter2"), "{}", ran.stdout);
-    let mut command = in_home(&project, &chosen);
+    let mut command = project.command(&["record"]);
+    command.args(chosen).env("HOME", home(&project));
     let ran = run(command
         .args(["--format", "json"])
         .env("KEY", "hunter2-hunter2"));

@@ -465,3 +465,49 @@ fn describe_observation(seen: &Circumstances<'_>) -> Value {
     }
     value
 }
+
+#[cfg(test)]
+mod tests {
+    use runseal_core::source::Algorithm;
+
+    use super::super::packages::Content;
+    use super::*;
+
+    #[test]
+    fn file_of_a_package_with_other_content_is_altered() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let files = [
+            put("as-it-was", "abc"),
+            put("edited", "abd"),
+            put("nobodys", "abc"),
+            put("unknown", "abc"),
+        ];
+        let paths: Vec<&str> = files.iter().map(String::as_str).collect();
+        let package = Package {
+            name: "p".to_owned(),
+            version: "1".to_owned(),
+        };
+        let md5 = Content::Digest {
+            algorithm: Algorithm::Md5,
+            hex: "900150983cd24fb0d6963f7d28e17f72".to_owned(),
+            installed_ns: None,
+        };
+        let owner = |content: &Content| Owner {
+            package: package.clone(),
+            content: content.clone(),
+        };
+        let owners = BTreeMap::from([
+            (files[0].clone(), owner(&md5)),
+            (files[1].clone(), owner(&md5)),
+            (files[3].clone(), owner(&Content::Unknown)),
+        ]);
+        let digests = digest_all(&paths, &|| Ok(()));
+        let altered = find_altered(&paths, &digests, &owners);
+        assert_eq!(altered, BTreeSet::from([paths[1], paths[3]]));
+    }
+}

@@ -136,7 +136,8 @@ impl PackageLists {
                 system: System::Dpkg(lists),
             };
         }
-        let places: [(&str, fn(PathBuf) -> System); 4] = [
+        type Kind = fn(PathBuf) -> System;
+        let places: [(&str, Kind); 4] = [
             ("lib/apk/db/installed", System::Apk),
             ("usr/lib/apk/db/installed", System::Apk),
             ("var/lib/pacman/local", System::Pacman),
