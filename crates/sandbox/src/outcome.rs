@@ -34,6 +34,8 @@ pub enum Limit {
     Temporary,
     /// Less space was left on the disk than has to be.
     FreeSpace,
+    /// Room for fewer files was left on the disk than has to be.
+    FreeFiles,
     /// The shared memory in /dev/shm was full.
     SharedMemory,
     /// It had more processes and threads than allowed.
@@ -53,6 +55,7 @@ impl Limit {
             Limit::WorkFiles => "it wrote too many files",
             Limit::Temporary => "it wrote too much to its temporary folder",
             Limit::FreeSpace => "the disk was nearly full",
+            Limit::FreeFiles => "the disk had hardly room for another file",
             Limit::SharedMemory => "its shared memory was full",
             Limit::Processes => "it had too many processes and threads",
         }

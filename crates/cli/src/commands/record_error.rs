@@ -48,7 +48,7 @@ pub fn record_error(
                 format!("{message}, which the sealed run did not: nothing was compared"),
             );
             match limit {
-                Some(limit) => failure.hint(more_room(limit)),
+                Some(limit) => failure.hint(more_room(limit, doing)),
                 None => failure,
             }
         }
@@ -73,9 +73,9 @@ pub fn record_error(
             match limit {
                 Some(limit) if is_stopped => failure.hint(format!(
                     "{}; `--keep-failed` seals what there was when it was stopped, marked as that",
-                    more_room(limit)
+                    more_room(limit, doing)
                 )),
-                Some(limit) => failure.hint(more_room(limit)),
+                Some(limit) => failure.hint(more_room(limit, doing)),
                 None => failure.hint(
                     "`--keep-failed` seals a failed run, marked as one; `--show-world` shows what the command sees",
                 ),
@@ -101,13 +101,13 @@ pub fn record_error(
             format!("{message}; nothing was sealed"),
         )
         .hint("keep the command from writing and printing it; `--keep GLOB` leaves out files that it writes"),
-        RecordError::Room { needed, .. } => CliError::new(
+        RecordError::Room { needed, option, .. } => CliError::new(
             Outcome::Unreadable,
             "LIMIT",
             format!("{message}: nothing was compared"),
         )
         .hint(format!(
-            "`--artifact-bytes` lets it write more, which takes at least {needed}; beyond 1 GiB it writes to your disk"
+            "`{option} {needed}` lets it write as much"
         )),
         RecordError::Seed(_) => CliError::new(
             Outcome::Invalid,
@@ -158,23 +158,30 @@ pub fn record_error(
     })
 }
 
-/// How to raise the limit that a command reached.
-fn more_room(limit: Limit) -> &'static str {
+/// How to raise the limit that a command reached. Every option that is named is one of what is being done.
+fn more_room(limit: Limit, doing: Doing) -> &'static str {
     match limit {
         Limit::WallTime => "`--timeout` gives it more time",
         Limit::WorkBytes => "`--disk` lets it write more",
-        Limit::WorkFiles => "it may write that many files at the most: let it pack them into one",
-        Limit::Temporary => "`--env TMPDIR=$PWD` leads its temporary files into the folder",
-        Limit::FreeSpace => {
+        Limit::WorkFiles => {
+            "`--files` lets it write more of them; folders may be nested 256 deep at the most"
+        }
+        Limit::FreeSpace | Limit::FreeFiles => {
             "free some space, or set TMPDIR to a folder on a larger disk: what it writes is kept there"
         }
         Limit::SharedMemory => "it holds as much as the machine has memory, or as `--memory` says",
         Limit::Processes => "`--processes` lets it have more",
+        Limit::Memory => "`--memory` lets it have more",
+        Limit::Temporary | Limit::Stdin | Limit::Stdout | Limit::Stderr
+            if doing == Doing::Replay =>
+        {
+            "no option raises this one, which the sealed run did not reach: the command does something else here"
+        }
+        Limit::Temporary => "`--env TMPDIR=$PWD` leads its temporary files into the folder",
         Limit::Stdin => "`--stdin-bytes` lets more be read and sealed",
         Limit::Stdout | Limit::Stderr => {
             "let it write its output to a file: `sh -c 'COMMAND > out.txt'`"
         }
-        Limit::Memory => "`--memory` lets it have more",
     }
 }
 

@@ -12,17 +12,22 @@ use super::record::parse_size;
 use crate::error::CliError;
 use crate::ui;
 
-/// Bounds on what the command may use of the machine. Whoever reaches one is stopped, never told that there is no more.
-#[derive(Debug, clap::Args)]
+/// Bounds on what a recorded command may use of the machine. Whoever reaches one is stopped, never told that there is
+/// no more.
+#[derive(Debug, Clone, clap::Args)]
 pub struct BoundArgs {
-    /// The memory that all its processes may have together; by default as much as there is. Takes K, M, G.
+    /// The memory that all its processes may have together; by default as much as there is, in a replay half of
+    /// it. Takes K, M, G.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
     /// The space that what it writes may take, temporary files and all; by default what is free on the disk, less a
-    /// reserve. Takes K, M, G.
+    /// reserve, in a replay 1 GiB. Takes K, M, G.
     #[arg(long, value_name = "SIZE", alias = "artifact-bytes", value_parser = parse_size)]
     disk: Option<u64>,
-    /// The processes and threads that it may have at a time; by default as many as you may have.
+    /// The files and folders that it may write; by default as many as the disk has room for, in a replay 1,000,000.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    files: Option<u64>,
+    /// The processes and threads that it may have at a time; by default as many as you may have, in a replay 4,096.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     processes: Option<u32>,
 }
@@ -33,9 +38,21 @@ impl BoundArgs {
         Limits {
             memory_bytes: self.memory.unwrap_or(limits.memory_bytes),
             work_bytes: self.disk.unwrap_or(limits.work_bytes),
+            file_bytes: self.disk.unwrap_or(limits.file_bytes),
+            work_files: self.files.unwrap_or(limits.work_files),
             processes: self.processes.unwrap_or(limits.processes),
             ..limits
         }
+    }
+
+    /// The options that were given, by name.
+    pub fn given(&self) -> [(&'static str, bool); 4] {
+        [
+            ("--memory", self.memory.is_some()),
+            ("--disk", self.disk.is_some()),
+            ("--files", self.files.is_some()),
+            ("--processes", self.processes.is_some()),
+        ]
     }
 }
 

@@ -36,12 +36,16 @@ pub enum RecordError {
         refused: Vec<String>,
     },
     /// A replay cannot give what was sealed within the limits, so nothing was run.
-    #[error("the sealed run left {needed} bytes, and its replay may write {allowed}")]
+    #[error("the sealed run left {needed} {what}, and its replay may write {allowed}")]
     Room {
-        /// How many bytes the sealed files have.
+        /// `bytes` or `files`.
+        what: &'static str,
+        /// How many the sealed run left.
         needed: u64,
         /// How many may be written.
         allowed: u64,
+        /// The option that allows more.
+        option: &'static str,
     },
     /// What it read cannot be sealed.
     #[error(transparent)]

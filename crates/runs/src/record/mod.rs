@@ -12,6 +12,7 @@
 //! - `apply`: copies artifacts into the real folder, if requested.
 //! - `terms`, `rules`: which results count, and how they are compared.
 //! - `extract`, `new_files`: what a bundle holds, or a replay left, as files again.
+//! - `everybodys`: what of this machine a replay hides, since not everybody may read it.
 //! - `replay`: runs a bundle again, from the bundle alone, and compares.
 //!
 //! What was not observed is stated: every bundle lists its gaps, and none is filled by a guess.
@@ -27,6 +28,7 @@ mod difference;
 pub(crate) mod documents;
 pub(crate) mod environment;
 pub mod error;
+mod everybodys;
 pub mod extract;
 mod fixed_time;
 mod git;

@@ -553,13 +553,21 @@ impl SealedCommandRun {
     /// Refuses to run what cannot give the sealed results within the limits. They are the caller's: what a bundle holds
     /// never raises one. Only stored files count, whose sizes were verified.
     fn check_room(&self, limits: &Limits) -> Result<(), RecordError> {
-        match self.left_bytes > limits.work_bytes {
-            true => Err(RecordError::Room {
-                needed: self.left_bytes,
-                allowed: limits.work_bytes,
-            }),
-            false => Ok(()),
+        let files = u64::try_from(self.stored.len()).unwrap_or(u64::MAX);
+        for (what, needed, allowed, option) in [
+            ("bytes", self.left_bytes, limits.work_bytes, "--disk"),
+            ("files", files, limits.work_files, "--files"),
+        ] {
+            if needed > allowed {
+                return Err(RecordError::Room {
+                    what,
+                    needed,
+                    allowed,
+                    option,
+                });
+            }
         }
+        Ok(())
     }
 
     /// A run that ended otherwise than the sealed one because of a limit says nothing about that one.

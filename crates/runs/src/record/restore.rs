@@ -149,11 +149,11 @@ pub(crate) fn restore(
         }
     }
     let stdin = match input.get("stdin").filter(|stdin| !stdin.is_null()) {
-        Some(_) => Some(unpack_stdin(run.source(), &root)?),
+        Some(_) => Some(unpack_stdin(run.source(), &root, &mut unpacking.room)?),
         None => None,
     };
     let model_io = match input.get(MODEL_IO_MEMBER) {
-        Some(_) => Some(unpack_models(run.source(), &root)?),
+        Some(_) => Some(unpack_models(run.source(), &root, &mut unpacking.room)?),
         None => None,
     };
     Ok(Restored {
@@ -168,10 +168,11 @@ pub(crate) fn restore(
 }
 
 /// Unpacks standard input, out of the command's sight.
-fn unpack_stdin(source: &dyn Source, root: &Path) -> Result<File, RestoreError> {
+fn unpack_stdin(source: &dyn Source, root: &Path, room: &mut Room) -> Result<File, RestoreError> {
     let place = root.join("stdin");
     let mut to = create(&place, 0o400).map_err(RestoreError::Write)?;
-    io::copy(&mut source.open(&safe(STDIN)?)?, &mut to).map_err(RestoreError::Write)?;
+    room.copy(&mut source.open(&safe(STDIN)?)?, &mut to)
+        .map_err(RestoreError::Write)?;
     File::open(&place).map_err(RestoreError::Write)
 }
 
@@ -193,7 +194,11 @@ fn list_outside(environment: Option<Node<'_>>) -> Vec<ListedFile> {
 
 /// Unpacks the recorded model answers, out of the command's sight.
 #[expect(clippy::disallowed_methods, reason = "only within a private folder")]
-fn unpack_models(source: &dyn Source, root: &Path) -> Result<PathBuf, RestoreError> {
+fn unpack_models(
+    source: &dyn Source,
+    root: &Path,
+    room: &mut Room,
+) -> Result<PathBuf, RestoreError> {
     let folder = root.join("models");
     let bodies = folder.join(MODEL_BODIES_FOLDER);
     fs::create_dir_all(&bodies).map_err(RestoreError::Write)?;
@@ -207,7 +212,9 @@ fn unpack_models(source: &dyn Source, root: &Path) -> Result<PathBuf, RestoreErr
             continue;
         }
         let mut to = File::create_new(folder.join(path.as_str())).map_err(RestoreError::Write)?;
-        io::copy(&mut source.open(&path)?, &mut to).map_err(RestoreError::Write)?;
+        room.take_entry().map_err(RestoreError::Write)?;
+        room.copy(&mut source.open(&path)?, &mut to)
+            .map_err(RestoreError::Write)?;
         // A body is found by its digest; its file in a redacted copy has another name.
         if is_body {
             let place = folder.join(path.as_str());
@@ -325,6 +332,7 @@ impl Unpacking<'_> {
             },
         };
         let mode = if file.is_executable { 0o755 } else { 0o644 };
+        self.room.take_entry().map_err(RestoreError::Write)?;
         let mut copy = create(&place, mode).map_err(RestoreError::Write)?;
         let room = &mut self.room;
         let copied = digest_through(&mut *reader, file.bytes, &mut self.buffer, |piece| {
@@ -400,21 +408,25 @@ impl Unpacking<'_> {
     }
 
     /// Puts placeholders where nothing is yet; returns the names of the files among them.
-    fn put_present(&self, listed: &Placeholders) -> Result<Vec<String>, RestoreError> {
+    fn put_present(&mut self, listed: &Placeholders) -> Result<Vec<String>, RestoreError> {
         let mut files = Vec::new();
-        let own = listed.present.iter().map(|it| (&self.folder, it));
-        let elsewhere = listed.elsewhere.iter().map(|it| (&self.tree, it));
+        let Self {
+            folder, tree, room, ..
+        } = self;
+        let own = listed.present.iter().map(|it| (&*folder, it));
+        let elsewhere = listed.elsewhere.iter().map(|it| (&*tree, it));
         for (root, (path, entry)) in own.chain(elsewhere) {
             let place = root.join(path.as_str());
             if fs::symlink_metadata(&place).is_ok() {
                 continue;
             }
+            room.take_entry().map_err(RestoreError::Write)?;
             match entry {
                 Placeholder::Folder => make_folders(&place).map_err(RestoreError::Write)?,
                 Placeholder::File { bytes, mode } => {
                     let file = create(&place, *mode).map_err(RestoreError::Write)?;
                     file.set_len(*bytes).map_err(RestoreError::Write)?;
-                    files.push(match root == &self.tree {
+                    files.push(match root == tree {
                         true => format!("/{path}"),
                         false => path.to_string(),
                     });

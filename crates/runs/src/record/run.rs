@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runseal_sandbox::{
-    CancelToken, Isolation, LayerKind, Limits, Mount, Observation, Observe, OnFile, OnOutput,
-    Recorded, Sandbox, SandboxError, Spec, SpecError, Stdin, Terminal, View, ViewAccess, ViewPlace,
-    check_own_place,
+    CancelToken, Isolation, LayerKind, Limits, MOST_IN_MEMORY, Mount, Observation, Observe, OnFile,
+    OnOutput, Recorded, Sandbox, SandboxError, Spec, SpecError, Stdin, Terminal, View, ViewAccess,
+    ViewPlace, check_own_place, machine_memory,
 };
 
 use super::environment::modified_ns;
@@ -27,22 +27,44 @@ pub use runseal_core::formats::run_bundle::recorded::PARAMETER_PREFIX;
 
 /// The limits of a command, unless its caller says otherwise: the machine's own, and an hour.
 pub fn policy() -> Limits {
+    let (reserve_bytes, reserve_files) = reserves_of(&temporary_folder());
     Limits {
         wall_time: Duration::from_secs(3600),
-        reserve_bytes: reserve_of(&temporary_folder()),
+        reserve_bytes,
+        reserve_files,
         stdout_bytes: crate::run::command::policy().stdout_bytes,
         ..Limits::of_the_machine()
     }
 }
 
-/// The most space that is left on a disk, and which part of what is free that is at the most.
-const LARGEST_RESERVE: u64 = 1 << 30;
+/// The limits of a command that a bundle names, unless whoever replays it says otherwise. Bundles of strangers are
+/// replayed: what one may use of the machine never is all that there is.
+pub fn replay_policy() -> Limits {
+    Limits {
+        memory_bytes: machine_memory() / 2,
+        processes: 4096,
+        file_bytes: MOST_IN_MEMORY,
+        work_bytes: MOST_IN_MEMORY,
+        work_files: 1_000_000,
+        ..policy()
+    }
+}
+
+/// The most that is left on a disk, of space and of files, and which part of what is free that is at the most.
+const LARGEST_RESERVE: (u64, u64) = (1 << 30, 10_000);
 const RESERVED_PART: u64 = 20;
 
-/// How much of the space that is free around a folder a command leaves free.
-fn reserve_of(folder: &Path) -> u64 {
-    let free = rustix::fs::statvfs(folder).map_or(0, |it| it.f_bavail.saturating_mul(it.f_frsize));
-    LARGEST_RESERVE.min(free / RESERVED_PART)
+/// How much of the space that is free around a folder a command leaves free, and room for how many files.
+fn reserves_of(folder: &Path) -> (u64, u64) {
+    let Ok(found) = rustix::fs::statvfs(folder) else {
+        return (0, 0);
+    };
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    let (bytes, files) = LARGEST_RESERVE;
+    (
+        bytes.min(free / RESERVED_PART),
+        files.min(found.f_favail / RESERVED_PART),
+    )
 }
 
 /// A command and everything that it is given.

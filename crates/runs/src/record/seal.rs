@@ -199,36 +199,13 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
         }
         Ending::Signaled(signal) => format!("was ended by signal {signal}"),
         Ending::Stopped(limit) => match limit {
-            Limit::WallTime => format!("ran longer than {} s", limits.wall_time.as_secs_f64()),
             Limit::Stdin => match &command.stdin {
                 Stdin::Pipe(input) => {
                     format!("read more than {} bytes of standard input", input.most)
                 }
-                _ => "read more of standard input than is kept".to_owned(),
+                _ => limits.describe(limit),
             },
-            Limit::Stdout => format!(
-                "printed more than {} bytes on standard output",
-                limits.stdout_bytes
-            ),
-            Limit::Stderr => format!(
-                "printed more than {} bytes on standard error",
-                limits.stderr_bytes
-            ),
-            Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
-            Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
-            Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
-            Limit::FreeSpace => format!(
-                "left less than {} MiB free on the disk",
-                limits.reserve_bytes >> 20
-            ),
-            Limit::SharedMemory => "filled the shared memory in /dev/shm".to_owned(),
-            Limit::Processes => format!("had more than {} processes and threads", limits.processes),
-            Limit::Temporary => {
-                format!(
-                    "wrote more than {} bytes, or too many files, to TMPDIR",
-                    limits.tmp_bytes
-                )
-            }
+            reached => limits.describe(reached),
         },
     })
 }

@@ -183,6 +183,7 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
     let folder = private.path().join("bundle");
     fs::create_dir(&folder).map_err(fail)?;
     let source = DirectorySource::open(path, RootLink::Follow)?;
+    let mut room = Room::on_disk_of(private.path());
     for entry in source.entries()? {
         let EntryName::Safe(name) = &entry.name else {
             let source = io::Error::other("it has a name that no copy has");
@@ -190,6 +191,7 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
             return Err(SourceError::Io { path, source });
         };
         let place = folder.join(name.as_str());
+        room.take_entry().map_err(fail)?;
         match entry.kind {
             EntryKind::Directory => fs::create_dir_all(&place).map_err(fail)?,
             EntryKind::File => {
@@ -197,7 +199,8 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
                     fs::create_dir_all(parent).map_err(fail)?;
                 }
                 let mut copy = File::create_new(&place).map_err(fail)?;
-                io::copy(&mut source.open(name)?, &mut copy).map_err(fail)?;
+                room.copy(&mut source.open(name)?, &mut copy)
+                    .map_err(fail)?;
             }
             // A placeholder, so that the rules detect that it does not belong.
             _ => std::os::unix::fs::symlink("nowhere", &place).map_err(fail)?,

@@ -327,6 +327,12 @@ pub(super) fn judge(
                 let reason = io::Error::from_raw_os_error(errno).to_string();
                 return Err(Missing { layer, reason }.into());
             }
+            Record::NotMeasured(errno) => {
+                return Err(SandboxError::System {
+                    what: "measure what the command uses, which was stopped",
+                    source: io::Error::from_raw_os_error(errno),
+                });
+            }
             Record::ExecuteFailed(errno) => {
                 let program = spec
                     .command

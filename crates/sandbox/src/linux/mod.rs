@@ -72,7 +72,6 @@ use plan::Purpose;
 use report::Record;
 pub(crate) use screen::{Screen, Typed};
 use storage::Storage;
-pub(crate) use storage::machine_memory;
 use view_plan::Seeing;
 use work::WorkFolder;
 
@@ -212,7 +211,8 @@ fn in_namespaces(
         None => WorkFolder::prepare(spec, drop_to, storage, purpose)?,
         Some(folder) => WorkFolder::of_layer(folder, !layered_places.is_empty()),
     };
-    let most = mounts::memory_bytes(&spec.limits, storage).saturating_add(spec.limits.memory_bytes);
+    let folders = mounts::memory_bytes(&spec.limits, storage, spec.ordinary.is_some());
+    let most = folders.saturating_add(spec.limits.memory_bytes);
     let (group, entrance) = match purpose {
         Purpose::Probe => None,
         // Without a bound there is nothing to keep.

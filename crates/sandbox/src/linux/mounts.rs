@@ -263,12 +263,16 @@ fn shm_bytes(limits: &Limits) -> u64 {
     tmp_bytes(limits).min(64 << 20)
 }
 
-/// What all folders in memory may hold together.
-pub(super) fn memory_bytes(limits: &Limits, storage: Storage) -> u64 {
-    storage
-        .memory_bytes(limits)
-        .saturating_add(tmp_bytes(limits))
-        .saturating_add(shm_bytes(limits))
+/// What all folders in memory may hold together, where that does not count as the command's memory.
+pub(super) fn memory_bytes(limits: &Limits, storage: Storage, is_ordinary: bool) -> u64 {
+    let layers = storage.memory_bytes(limits);
+    match is_ordinary {
+        // /dev/shm is what any program takes memory by, and temporary files are on the disk.
+        true => layers,
+        false => layers
+            .saturating_add(tmp_bytes(limits))
+            .saturating_add(shm_bytes(limits)),
+    }
 }
 
 fn shared_folder(bytes: u64) -> Vec<(&'static str, String)> {
@@ -501,6 +505,7 @@ pub(super) fn open_elsewhere(uppers: Vec<OwnedFd>) -> Result<Elsewhere, Errno> {
     Ok(Elsewhere {
         folders,
         shared_memory: Some(open_folder(Path::new("/dev/shm"))?),
+        bounded: None,
     })
 }
 

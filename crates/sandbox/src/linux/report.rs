@@ -23,6 +23,8 @@ pub(super) enum Record {
     Signaled(i32),
     /// Process 1 stopped everything at a limit.
     Stopped(Limit),
+    /// What the command used could not be measured, so everything was stopped.
+    NotMeasured(i32),
     /// The command runs in the control group that was made for it.
     InGroup,
     /// Only the processes in /proc are shown.
@@ -60,11 +62,13 @@ impl Record {
             Record::Stopped(Limit::FreeSpace) => (5, 5, 0),
             Record::Stopped(Limit::SharedMemory) => (5, 6, 0),
             Record::Stopped(Limit::Processes) => (5, 7, 0),
+            Record::Stopped(Limit::FreeFiles) => (5, 8, 0),
             Record::Stopped(_) => (5, 0, 0),
             Record::InGroup => (6, 0, 0),
             Record::NotObserved(errno) => (7, 0, errno),
             Record::Executing(number) => (9, 0, number),
             Record::PartialProc => (10, 0, 0),
+            Record::NotMeasured(errno) => (11, 0, errno),
         };
         let mut bytes = [kind, detail, 0, 0, 0, 0, 0, 0];
         bytes[4..].copy_from_slice(&value.to_le_bytes());
@@ -86,7 +90,9 @@ impl Record {
             (5, 5) => Some(Record::Stopped(Limit::FreeSpace)),
             (5, 6) => Some(Record::Stopped(Limit::SharedMemory)),
             (5, 7) => Some(Record::Stopped(Limit::Processes)),
+            (5, 8) => Some(Record::Stopped(Limit::FreeFiles)),
             (6, _) => Some(Record::InGroup),
+            (11, _) => Some(Record::NotMeasured(value)),
             (10, _) => Some(Record::PartialProc),
             (7, _) => Some(Record::NotObserved(value)),
             (8, _) => Some(Record::LeftRunning(bytes.get(1..8)?.try_into().ok()?)),
@@ -136,6 +142,8 @@ mod tests {
             Record::Stopped(Limit::FreeSpace),
             Record::Stopped(Limit::SharedMemory),
             Record::Stopped(Limit::Processes),
+            Record::Stopped(Limit::FreeFiles),
+            Record::NotMeasured(5),
             Record::InGroup,
             Record::NotObserved(16),
             Record::Executing(3),

@@ -7,9 +7,11 @@
 //!   buffers for every socket and pipe. A control group bounds more, exactly, but not everyone may have
 //!   one (see [`super::cgroup`]).
 //!
+//! - Room on the disk: free space and free files, at every look, also while files are added up.
+//!
 //! It looks every few milliseconds, so a fast command can go over what is only watched for that
-//! long. One process's private memory is bounded by the kernel besides (RLIMIT_DATA), one file's
-//! size too (RLIMIT_FSIZE).
+//! long; what takes long to look at is looked at less often ([`Pace`]). One process's private memory is bounded
+//! by the kernel besides (RLIMIT_DATA), one file's size too (RLIMIT_FSIZE).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,17 +28,19 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 use super::left_running;
 use super::report::Record;
 use super::storage::{self, Storage};
-use super::usage::{self, Bounds};
+use super::usage::{Bounds, Count};
 use crate::limits::Limits;
 use crate::outcome::Limit;
 
-/// Where else an ordinary command writes: what counts with the folder.
+/// Where else a command writes.
 #[derive(Default)]
 pub(super) struct Elsewhere {
-    /// Folders on disk.
+    /// Folders on disk that count with the folder.
     pub(super) folders: Vec<OwnedFd>,
-    /// /dev/shm.
+    /// /dev/shm of an ordinary command.
     pub(super) shared_memory: Option<OwnedFd>,
+    /// A folder for temporary files with bounds of its own.
+    pub(super) bounded: Option<(OwnedFd, Bounds)>,
 }
 
 /// What is watched, and how.
@@ -54,7 +58,11 @@ pub(super) struct Watched {
 }
 
 /// The shortest pause between two looks.
-const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
+/// The longest pause between two looks at processes.
+const LONGEST_FOR_PROCESSES: Duration = Duration::from_millis(200);
+/// The longest pause between two counts of files.
+const LONGEST_FOR_FILES: Duration = Duration::from_secs(2);
 
 /// Waits for the command and answers with how it ended, or with the limit it reached. `folder`
 /// is the one whose size is bounded. Of the two pipes one takes reports, the other brings signals for the command.
@@ -66,10 +74,10 @@ pub(super) fn watch(
     (report, signals): (BorrowedFd<'_>, BorrowedFd<'_>),
 ) -> Result<Record, Errno> {
     let handle = rustix::process::pidfd_open(command, PidfdFlags::empty())?;
-    let mut pause = PAUSE;
     let mut signals = Some(signals);
+    let mut looks = Looks::begin(watched, folder, elsewhere);
     loop {
-        let ended = wait_for(handle.as_fd(), signals, pause)?;
+        let ended = wait_for(handle.as_fd(), signals, PAUSE)?;
         if let Some(pipe) = signals
             && !pass_signals(pipe, command, process_ids)?
         {
@@ -81,20 +89,220 @@ pub(super) fn watch(
             let own = rustix::process::getpid().as_raw_nonzero().get();
             let others: Vec<i32> = left.iter().copied().filter(|pid| *pid != own).collect();
             left_running::tell(&others, report);
-            return Ok(watched
-                .work_breach(folder, &left)
-                .or_else(|| watched.breach_elsewhere(folder, elsewhere))
-                .map_or(record, Record::Stopped));
+            return Ok(Record::of_look(looks.last(&left)).unwrap_or(record));
         }
         reap_others(command)?;
-        let began = Instant::now();
-        let breach = watched.breach(folder, &process_ids());
-        if let Some(limit) = breach.or_else(|| watched.breach_elsewhere(folder, elsewhere)) {
-            return Ok(Record::Stopped(limit));
+        if let Some(record) = Record::of_look(looks.look(process_ids)) {
+            return Ok(record);
         }
-        // Looking must stay cheap beside the command: a tenth of the time at most.
-        pause = PAUSE.max(began.elapsed().saturating_mul(10));
     }
+}
+
+impl Record {
+    /// What a look at the limits leads to: nothing while none is reached.
+    pub(super) fn of_look(found: Result<Option<Limit>, Errno>) -> Option<Record> {
+        match found {
+            Ok(limit) => limit.map(Record::Stopped),
+            Err(errno) => Some(Record::NotMeasured(errno.raw_os_error())),
+        }
+    }
+}
+
+/// When to look again at something that takes a while: looking must stay cheap beside the command, a tenth of the
+/// time at most, but a command that makes it slow is not left alone for long.
+pub(super) struct Pace {
+    due: Instant,
+    longest: Duration,
+}
+
+impl Pace {
+    pub(super) fn up_to(longest: Duration) -> Pace {
+        Pace {
+            due: Instant::now(),
+            longest,
+        }
+    }
+
+    /// When the look begins that is due, if one is.
+    pub(super) fn begin(&self) -> Option<Instant> {
+        let now = Instant::now();
+        (now >= self.due).then_some(now)
+    }
+
+    /// A look that began then is over.
+    pub(super) fn end(&mut self, began: Instant) {
+        let pause = began.elapsed().saturating_mul(10);
+        self.due = Instant::now() + pause.clamp(PAUSE, self.longest.max(PAUSE));
+    }
+}
+
+/// The looks at one command's limits.
+pub(super) struct Looks<'a> {
+    watched: &'a Watched,
+    folder: &'a OwnedFd,
+    elsewhere: &'a Elsewhere,
+    processes: Pace,
+    files: Pace,
+    /// The space that was free at the beginning, per folder.
+    began_with: Vec<u64>,
+}
+
+impl<'a> Looks<'a> {
+    pub(super) fn begin(
+        watched: &'a Watched,
+        folder: &'a OwnedFd,
+        elsewhere: &'a Elsewhere,
+    ) -> Looks<'a> {
+        let mut looks = Looks {
+            watched,
+            folder,
+            elsewhere,
+            processes: Pace::up_to(LONGEST_FOR_PROCESSES),
+            files: Pace::up_to(LONGEST_FOR_FILES),
+            began_with: Vec::new(),
+        };
+        let free = looks.places().map(|it| free_bytes(it).unwrap_or(0));
+        looks.began_with = free.collect();
+        looks
+    }
+
+    /// The limit that was reached, if any.
+    ///
+    /// # Errors
+    /// If that cannot be known.
+    pub(super) fn look<T: IntoIterator<Item = i32>>(
+        &mut self,
+        processes: impl Fn() -> T,
+    ) -> Result<Option<Limit>, Errno> {
+        if let Some(limit) = self.find_urgent()? {
+            return Ok(Some(limit));
+        }
+        if let Some(began) = self.processes.begin() {
+            let processes: Vec<i32> = processes().into_iter().collect();
+            let shared_memory = self.elsewhere.shared_memory.as_ref();
+            let found = self.watched.find_processes(&processes, shared_memory);
+            self.processes.end(began);
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        if !self.counts_files() {
+            return Ok(None);
+        }
+        let Some(began) = self.files.begin() else {
+            return Ok(None);
+        };
+        let processes: Vec<i32> = processes().into_iter().collect();
+        let found = self.find_in_files(&processes);
+        self.files.end(began);
+        found
+    }
+
+    /// The same for files alone, when the command has ended and these processes are left.
+    pub(super) fn last(&self, processes: &[i32]) -> Result<Option<Limit>, Errno> {
+        match self.find_urgent()? {
+            None if self.counts_files() => self.find_in_files(processes),
+            found => Ok(found),
+        }
+    }
+
+    /// Where the command writes what counts together.
+    fn places(&self) -> impl Iterator<Item = &'a OwnedFd> + use<'a> {
+        std::iter::once(self.folder).chain(&self.elsewhere.folders)
+    }
+
+    fn counts_files(&self) -> bool {
+        self.has_bounds() || self.elsewhere.bounded.is_some()
+    }
+
+    fn has_bounds(&self) -> bool {
+        let is_counted = self.watched.is_ordinary || self.watched.storage == Storage::Disk;
+        is_counted && self.watched.bounds != Bounds::NONE
+    }
+
+    /// What the kernel knows without counting: whether there is room.
+    fn find_urgent(&self) -> Result<Option<Limit>, Errno> {
+        let watched = self.watched;
+        if watched.storage == Storage::Memory
+            && let Some(limit) = storage::find_full(self.folder.as_fd())
+        {
+            // Memory as large as the machine's holds a layer only where the disk cannot.
+            let is_own = watched.is_ordinary && watched.limits.work_bytes == u64::MAX;
+            return Ok(Some(if is_own { Limit::FreeSpace } else { limit }));
+        }
+        if !watched.is_ordinary {
+            return Ok(None);
+        }
+        let is_full = |memory: &OwnedFd| storage::find_full(memory.as_fd()).is_some();
+        if self.elsewhere.shared_memory.as_ref().is_some_and(is_full) {
+            return Ok(Some(Limit::SharedMemory));
+        }
+        for place in self.places() {
+            let found = rustix::fs::fstatvfs(place)?;
+            if found.f_bavail.saturating_mul(found.f_frsize) < watched.limits.reserve_bytes {
+                return Ok(Some(Limit::FreeSpace));
+            }
+            // Not every file system has a number of files that it can hold.
+            if found.f_files > 0 && found.f_favail < watched.limits.reserve_files {
+                return Ok(Some(Limit::FreeFiles));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Counts what the command wrote.
+    fn find_in_files(&self, processes: &[i32]) -> Result<Option<Limit>, Errno> {
+        let mut urgent = Ok(None);
+        let mut is_urgent = || {
+            urgent = self.find_urgent();
+            !matches!(urgent, Ok(None))
+        };
+        if let Some((folder, bounds)) = &self.elsewhere.bounded {
+            let mut count = Count::new(*bounds, Some(&mut is_urgent));
+            count.add(folder)?;
+            // What cannot be looked into is at least looked at again.
+            if bounds.breach(&count.usage).is_some() {
+                return Ok(Some(Limit::Temporary));
+            }
+        }
+        if !self.has_bounds() {
+            return urgent;
+        }
+        let bounds = self.watched.bounds;
+        let mut count = Count::new(bounds, Some(&mut is_urgent));
+        for place in self.places() {
+            count.add(place)?;
+        }
+        let mut usage = count.usage;
+        if !matches!(urgent, Ok(None)) {
+            return urgent;
+        }
+        let mut unseen = match self.watched.storage {
+            Storage::Memory => 0,
+            // Files without a name lie on the same file system.
+            Storage::Disk => unlinked_bytes(rustix::fs::fstat(self.folder)?.st_dev, processes),
+        };
+        if usage.unreadable > 0 {
+            unseen = unseen.max(self.lost_bytes()?.saturating_sub(usage.disk_bytes));
+        }
+        usage.apparent_bytes = usage.apparent_bytes.saturating_add(unseen);
+        usage.disk_bytes = usage.disk_bytes.saturating_add(unseen);
+        Ok(bounds.breach(&usage))
+    }
+
+    /// How much less space is free than at the beginning, where most is gone.
+    fn lost_bytes(&self) -> Result<u64, Errno> {
+        let mut most = 0;
+        for (place, began_with) in self.places().zip(&self.began_with) {
+            most = most.max(began_with.saturating_sub(free_bytes(place)?));
+        }
+        Ok(most)
+    }
+}
+
+fn free_bytes(place: &OwnedFd) -> Result<u64, Errno> {
+    let found = rustix::fs::fstatvfs(place)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 /// Whether the command has ended. A signal that is to be passed on ends the wait too.
@@ -209,14 +417,13 @@ pub(super) fn process_ids() -> Vec<i32> {
 
 impl Watched {
     /// The limit that these processes have reached, if any.
-    pub(super) fn breach(&self, folder: &OwnedFd, processes: &[i32]) -> Option<Limit> {
+    fn find_processes(&self, pids: &[i32], shared_memory: Option<&OwnedFd>) -> Option<Limit> {
         let most = self.limits.memory_bytes;
-        let pids = processes;
         if self.has_too_many(pids) {
             return Some(Limit::Processes);
         }
         if most == u64::MAX {
-            return self.work_breach(folder, pids);
+            return None;
         }
         let processes: Vec<Process> = pids.iter().copied().filter_map(Process::read).collect();
         let sockets = match self.has_own_network {
@@ -225,23 +432,45 @@ impl Watched {
         };
         let sockets = sockets.saturating_mul(self.socket_bytes);
         let buffers = sockets.saturating_add(pipe_bytes(&processes, most));
-        let in_use = |of_process: fn(&Process) -> u64| {
+        let sum = |of_process: fn(&Process) -> u64| {
             let processes = processes.iter().map(of_process);
-            processes.fold(buffers, u64::saturating_add)
+            processes.fold(0, u64::saturating_add)
         };
-        // Pages shared after a fork are counted in each process; before stopping anything,
-        // count every page once.
-        if in_use(Process::bytes) > most && in_use(Process::proportional_bytes) > most {
-            return Some(Limit::Memory);
+        let resident = sum(Process::bytes).saturating_add(buffers);
+        // No command's files in memory are more than the machine's.
+        let files = match self.is_ordinary {
+            true => machine_files_in_memory(),
+            false => 0,
+        };
+        if resident.saturating_add(files) <= most {
+            return None;
         }
-        self.work_breach(folder, pids)
+        let files = match self.is_ordinary {
+            true => files_in_memory(pids, shared_memory).saturating_add(self.attachable_memory()),
+            false => 0,
+        };
+        if resident.saturating_add(files) <= most {
+            return None;
+        }
+        // Pages shared after a fork are counted in each process, and those of files in memory that are mapped with
+        // the files; before stopping anything, count every page once.
+        let shares: Vec<Shares> = processes.iter().map(Process::shares).collect();
+        let total = |of: fn(&Shares) -> u64| shares.iter().map(of).fold(0, u64::saturating_add);
+        let mapped = total(|it| it.of_files_in_memory);
+        let own = total(|it| it.bytes).saturating_sub(mapped);
+        let used = own
+            .saturating_add(mapped.max(files))
+            .saturating_add(buffers);
+        (used > most).then_some(Limit::Memory)
     }
 
-    pub(super) fn work_breach(&self, folder: &OwnedFd, processes: &[i32]) -> Option<Limit> {
-        match self.storage {
-            Storage::Memory => storage::find_full(folder.as_fd()),
-            Storage::Disk => self.disk_breach(folder, processes),
+    /// What System V has of shared memory, where all of it is the command's own.
+    fn attachable_memory(&self) -> u64 {
+        if !self.has_own_network {
+            return 0;
         }
+        let listed = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
+        shared_segments(&listed)
     }
 
     /// Whether an ordinary command has more processes and threads than it may. The kernel holds others to that.
@@ -249,59 +478,72 @@ impl Watched {
         if !self.is_ordinary || self.limits.processes == u32::MAX {
             return false;
         }
-        let threads = processes.iter().map(|pid| {
+        let most = u64::from(self.limits.processes);
+        // Each has one thread at least: a command that has far too many is not looked at one by one.
+        let mut threads = u64::try_from(processes.len()).unwrap_or(u64::MAX);
+        if threads > most {
+            return true;
+        }
+        for pid in processes {
             let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-            value(&status, "Threads:")
-                .and_then(|it| it.parse().ok())
-                .unwrap_or(1_u64)
-        });
-        threads.sum::<u64>() > u64::from(self.limits.processes)
+            let own = value(&status, "Threads:").and_then(|it| it.parse().ok());
+            threads = threads.saturating_add(own.unwrap_or(1_u64).saturating_sub(1));
+            if threads > most {
+                return true;
+            }
+        }
+        false
     }
+}
 
-    /// The limit that what an ordinary command wrote outside of its folder has reached, if any.
-    pub(super) fn breach_elsewhere(
-        &self,
-        folder: &OwnedFd,
-        elsewhere: &Elsewhere,
-    ) -> Option<Limit> {
-        if !self.is_ordinary {
-            return None;
-        }
-        let is_full = |memory: &OwnedFd| storage::find_full(memory.as_fd()).is_some();
-        if elsewhere.shared_memory.as_ref().is_some_and(is_full) {
-            return Some(Limit::SharedMemory);
-        }
-        let all = || std::iter::once(folder).chain(&elsewhere.folders);
-        let is_nearly_full = |folder: &OwnedFd| {
-            let found = rustix::fs::fstatvfs(folder);
-            found
-                .is_ok_and(|it| it.f_bavail.saturating_mul(it.f_frsize) < self.limits.reserve_bytes)
-        };
-        if all().any(is_nearly_full) {
-            return Some(Limit::FreeSpace);
-        }
-        if self.limits.work_bytes == u64::MAX {
-            return None;
-        }
-        let mut bytes = 0_u64;
-        for folder in all() {
-            let usage = usage::measure(folder, self.bounds).ok()?;
-            bytes = bytes.saturating_add(usage.disk_bytes);
-        }
-        (bytes > self.bounds.disk_bytes).then_some(Limit::WorkBytes)
-    }
+/// What one process has of the memory, each shared page divided among those who share it.
+struct Shares {
+    bytes: u64,
+    /// How much of it belongs to files in memory.
+    of_files_in_memory: u64,
+}
 
-    fn disk_breach(&self, top: &OwnedFd, processes: &[i32]) -> Option<Limit> {
-        if self.bounds == Bounds::NONE {
-            return None;
+/// The resident bytes of all segments in the kernel's list.
+fn shared_segments(listed: &str) -> u64 {
+    let mut lines = listed.lines();
+    let names = lines.next().unwrap_or_default();
+    let Some(at) = names.split_whitespace().position(|name| name == "rss") else {
+        return 0;
+    };
+    let resident = lines.filter_map(|line| line.split_whitespace().nth(at)?.parse::<u64>().ok());
+    resident.fold(0, u64::saturating_add)
+}
+
+/// What all files in memory of this machine take; more than there can be where the kernel does not tell.
+fn machine_files_in_memory() -> u64 {
+    let known = fs::read_to_string("/proc/meminfo").ok();
+    known
+        .and_then(|text| kilobytes(&text, "Shmem:"))
+        .unwrap_or(u64::MAX)
+}
+
+/// What these processes' files in memory take: /dev/shm, and those without a name that are open.
+fn files_in_memory(processes: &[i32], shared_memory: Option<&OwnedFd>) -> u64 {
+    let found = shared_memory.and_then(|it| rustix::fs::fstatvfs(it).ok());
+    let named = found.map_or(0, |it| {
+        it.f_blocks
+            .saturating_sub(it.f_bfree)
+            .saturating_mul(it.f_frsize)
+    });
+    let mut seen = BTreeSet::new();
+    let mut total = named;
+    for path in processes.iter().copied().flat_map(open_files) {
+        let is_nameless = |target: PathBuf| target.as_os_str().as_bytes().starts_with(b"/memfd:");
+        if !fs::read_link(&path).is_ok_and(is_nameless) {
+            continue;
         }
-        let mut usage = usage::measure(top, self.bounds).ok()?;
-        let device = rustix::fs::fstat(top).ok()?.st_dev;
-        let nameless = unlinked_bytes(device, processes);
-        usage.apparent_bytes = usage.apparent_bytes.saturating_add(nameless);
-        usage.disk_bytes = usage.disk_bytes.saturating_add(nameless);
-        self.bounds.breach(&usage)
+        if let Ok(file) = fs::metadata(&path)
+            && seen.insert((file.dev(), file.ino()))
+        {
+            total = total.saturating_add(file.blocks().saturating_mul(512));
+        }
     }
+    total
 }
 
 /// What one process uses.
@@ -329,13 +571,15 @@ impl Process {
         self.resident_bytes.saturating_add(self.page_table_bytes)
     }
 
-    /// The same, with each shared page divided among those who share it.
-    fn proportional_bytes(&self) -> u64 {
+    /// What it has of pages that are shared.
+    fn shares(&self) -> Shares {
         let pages = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid));
-        let pages = pages.ok().and_then(|text| kilobytes(&text, "Pss:"));
-        pages
-            .unwrap_or(self.resident_bytes)
-            .saturating_add(self.page_table_bytes)
+        let pages = pages.unwrap_or_default();
+        let bytes = kilobytes(&pages, "Pss:").unwrap_or(self.resident_bytes);
+        Shares {
+            bytes: bytes.saturating_add(self.page_table_bytes),
+            of_files_in_memory: kilobytes(&pages, "Pss_Shmem:").unwrap_or(0),
+        }
     }
 }
 
@@ -430,5 +674,12 @@ mod tests {
         assert_eq!(kilobytes(status, "VmPTE:"), Some(48 << 10));
         assert_eq!(kilobytes(status, "FDSize:"), None);
         assert_eq!(kilobytes(status, "VmSwap:"), None);
+    }
+
+    #[test]
+    fn segments_count_with_what_is_resident_of_them() {
+        let listed = "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime      ctime                   rss                  swap\n         0          0   600               1048576   100   101      1     0     0     0     0          1          1          1                 20480                     0\n";
+        assert_eq!(shared_segments(listed), 20480);
+        assert_eq!(shared_segments(""), 0);
     }
 }
