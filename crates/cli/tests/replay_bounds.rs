@@ -171,6 +171,26 @@ fn replay_that_hides_what_it_writes_behind_a_sparse_file_or_a_deep_folder_is_sto
 }
 
 #[test]
+fn input_that_is_shown_in_a_temporary_folder_is_not_what_the_command_wrote() {
+    if !has_isolation() {
+        return;
+    }
+    for project in projects() {
+        let input = project.write("../shown/input", vec![b'x'; 8 << 20]);
+        project.write("large", vec![b'x'; 8 << 20]);
+        let input = input.canonicalize().unwrap();
+        let place = input.to_str().unwrap();
+        // The folder and the input lie in /tmp, where the command has a folder of its own.
+        let bounds = ["--disk", "6M", "--files", "50"];
+        let script = format!("cat large {place} | wc -c; sleep 1; head -c 4000000 /dev/zero > out");
+        let command = ["--input", place, "--", "sh", "-c", &script];
+        project.record("shown", &[&bounds[..], &command].concat());
+        let ran = project.replay("shown", &bounds);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    }
+}
+
+#[test]
 fn sealed_run_of_more_files_than_a_replay_may_write_is_not_run() {
     if !has_isolation() {
         return;

@@ -131,6 +131,7 @@ pub(super) fn run(
         began,
         drop_to,
         group: None,
+        group_events: None,
         terminal,
         work: None,
         observation,

@@ -241,6 +241,7 @@ fn in_namespaces(
         began,
         drop_to,
         group: entrance,
+        group_events: group.as_ref().and_then(Group::open_events),
         terminal: None,
         work: work_wires,
         observation,
@@ -248,7 +249,11 @@ fn in_namespaces(
     let ended = launch.go(|wires| stage::supervise(&plan, wires))?;
     // Whoever was ended for want of memory may have been the one that reports.
     let is_out_of_memory = group.as_ref().is_some_and(Group::has_killed);
-    let limit = ended.limit.or(is_out_of_memory.then_some(Limit::Memory));
+    // What came of that, such as waiting without end, is not what stopped it.
+    let limit = match is_out_of_memory {
+        true => Some(Limit::Memory),
+        false => ended.limit,
+    };
     let mut ending = launch::judge(spec, limit, &ended.records)?;
     let mut layer = None;
     let mut written = Vec::new();

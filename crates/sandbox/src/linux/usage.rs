@@ -1,12 +1,13 @@
 //! Counts what a folder holds, as far as a bound: whether a command has written too much.
 
+use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, Dir, FileType, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Statx, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
-use super::opening::{DEEPEST, open_folder};
+use super::opening::{DEEPEST, OpenedFolder, open_folder};
 use super::storage::ROUNDING;
 use crate::limits::Limits;
 use crate::outcome::Limit;
@@ -136,18 +137,22 @@ impl<'a> Count<'a> {
             if name == c"." || name == c".." {
                 continue;
             }
-            let stat = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            let found = match look_at(folder, name) {
                 Err(Errno::NOENT) => continue,
                 Err(Errno::ACCESS | Errno::PERM) => return self.skip(),
                 other => other?,
             };
-            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-            self.add_entry(&stat, depth);
+            // What is shown at a place in it, such as an input in /tmp, was not written there.
+            if found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
+                continue;
+            }
+            let kind = FileType::from_raw_mode(found.stx_mode.into());
+            self.add_entry(kind, &found, depth);
             if self.is_over() {
                 return Ok(());
             }
-            if is_folder {
-                match open_folder(folder, name, &stat) {
+            if kind == FileType::Directory {
+                match open_below(folder, name) {
                     Ok(below) => self.add_below(&below, depth + 1)?,
                     Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
                     Err(Errno::ACCESS | Errno::PERM) => self.skip()?,
@@ -163,15 +168,14 @@ impl<'a> Count<'a> {
         Ok(())
     }
 
-    fn add_entry(&mut self, stat: &Stat, depth: usize) {
+    fn add_entry(&mut self, kind: FileType, found: &Statx, depth: usize) {
         let usage = &mut self.usage;
         usage.entries += 1;
-        let kind = FileType::from_raw_mode(stat.st_mode);
         if kind == FileType::RegularFile {
-            usage.apparent_bytes = usage.apparent_bytes.saturating_add(length(stat));
+            usage.apparent_bytes = usage.apparent_bytes.saturating_add(found.stx_size);
         }
-        let blocks = u64::try_from(stat.st_blocks).unwrap_or(0);
-        usage.disk_bytes = usage.disk_bytes.saturating_add(blocks.saturating_mul(512));
+        let bytes = found.stx_blocks.saturating_mul(512);
+        usage.disk_bytes = usage.disk_bytes.saturating_add(bytes);
         usage.is_too_deep |= kind == FileType::Directory && depth >= DEEPEST;
     }
 
@@ -189,8 +193,14 @@ impl<'a> Count<'a> {
     }
 }
 
-fn length(stat: &Stat) -> u64 {
-    u64::try_from(stat.st_size).unwrap_or(0)
+fn look_at(folder: &OwnedFd, name: &CStr) -> Result<Statx, Errno> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    rustix::fs::statx(folder, name, flags, StatxFlags::BASIC_STATS)
+}
+
+fn open_below(folder: &OwnedFd, name: &CStr) -> Result<OpenedFolder, Errno> {
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    open_folder(folder, name, &stat)
 }
 
 #[cfg(test)]

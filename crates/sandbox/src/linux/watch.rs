@@ -25,6 +25,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
+use super::cgroup;
 use super::left_running;
 use super::report::Record;
 use super::storage::{self, Storage};
@@ -41,6 +42,16 @@ pub(super) struct Elsewhere {
     pub(super) shared_memory: Option<OwnedFd>,
     /// A folder for temporary files with bounds of its own.
     pub(super) bounded: Option<(OwnedFd, Bounds)>,
+}
+
+/// Where what is watched can be seen.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'a> {
+    /// The folder whose size is bounded.
+    pub(super) folder: &'a OwnedFd,
+    pub(super) elsewhere: &'a Elsewhere,
+    /// Where the kernel tells that it ended a process for want of memory, if it keeps that bound.
+    pub(super) group_events: Option<&'a OwnedFd>,
 }
 
 /// What is watched, and how.
@@ -64,18 +75,17 @@ const LONGEST_FOR_PROCESSES: Duration = Duration::from_millis(200);
 /// The longest pause between two counts of files.
 const LONGEST_FOR_FILES: Duration = Duration::from_secs(2);
 
-/// Waits for the command and answers with how it ended, or with the limit it reached. `folder`
-/// is the one whose size is bounded. Of the two pipes one takes reports, the other brings signals for the command.
+/// Waits for the command and answers with how it ended, or with the limit it reached. Of the two pipes one takes
+/// reports, the other brings signals for the command.
 pub(super) fn watch(
     command: Pid,
     watched: &Watched,
-    folder: &OwnedFd,
-    elsewhere: &Elsewhere,
+    places: Places<'_>,
     (report, signals): (BorrowedFd<'_>, BorrowedFd<'_>),
 ) -> Result<Record, Errno> {
     let handle = rustix::process::pidfd_open(command, PidfdFlags::empty())?;
     let mut signals = Some(signals);
-    let mut looks = Looks::begin(watched, folder, elsewhere);
+    let mut looks = Looks::begin(watched, places);
     loop {
         let ended = wait_for(handle.as_fd(), signals, PAUSE)?;
         if let Some(pipe) = signals
@@ -139,8 +149,7 @@ impl Pace {
 /// The looks at one command's limits.
 pub(super) struct Looks<'a> {
     watched: &'a Watched,
-    folder: &'a OwnedFd,
-    elsewhere: &'a Elsewhere,
+    at: Places<'a>,
     processes: Pace,
     files: Pace,
     /// The space that was free at the beginning, per folder.
@@ -148,15 +157,10 @@ pub(super) struct Looks<'a> {
 }
 
 impl<'a> Looks<'a> {
-    pub(super) fn begin(
-        watched: &'a Watched,
-        folder: &'a OwnedFd,
-        elsewhere: &'a Elsewhere,
-    ) -> Looks<'a> {
+    pub(super) fn begin(watched: &'a Watched, at: Places<'a>) -> Looks<'a> {
         let mut looks = Looks {
             watched,
-            folder,
-            elsewhere,
+            at,
             processes: Pace::up_to(LONGEST_FOR_PROCESSES),
             files: Pace::up_to(LONGEST_FOR_FILES),
             began_with: Vec::new(),
@@ -179,7 +183,7 @@ impl<'a> Looks<'a> {
         }
         if let Some(began) = self.processes.begin() {
             let processes: Vec<i32> = processes().into_iter().collect();
-            let shared_memory = self.elsewhere.shared_memory.as_ref();
+            let shared_memory = self.at.elsewhere.shared_memory.as_ref();
             let found = self.watched.find_processes(&processes, shared_memory);
             self.processes.end(began);
             if found.is_some() {
@@ -208,11 +212,11 @@ impl<'a> Looks<'a> {
 
     /// Where the command writes what counts together.
     fn places(&self) -> impl Iterator<Item = &'a OwnedFd> + use<'a> {
-        std::iter::once(self.folder).chain(&self.elsewhere.folders)
+        std::iter::once(self.at.folder).chain(&self.at.elsewhere.folders)
     }
 
     fn counts_files(&self) -> bool {
-        self.has_bounds() || self.elsewhere.bounded.is_some()
+        self.has_bounds() || self.at.elsewhere.bounded.is_some()
     }
 
     fn has_bounds(&self) -> bool {
@@ -223,8 +227,11 @@ impl<'a> Looks<'a> {
     /// What the kernel knows without counting: whether there is room.
     fn find_urgent(&self) -> Result<Option<Limit>, Errno> {
         let watched = self.watched;
+        if self.at.group_events.is_some_and(cgroup::has_killed) {
+            return Ok(Some(Limit::Memory));
+        }
         if watched.storage == Storage::Memory
-            && let Some(limit) = storage::find_full(self.folder.as_fd())
+            && let Some(limit) = storage::find_full(self.at.folder.as_fd())
         {
             // Memory as large as the machine's holds a layer only where the disk cannot.
             let is_own = watched.is_ordinary && watched.limits.work_bytes == u64::MAX;
@@ -234,7 +241,13 @@ impl<'a> Looks<'a> {
             return Ok(None);
         }
         let is_full = |memory: &OwnedFd| storage::find_full(memory.as_fd()).is_some();
-        if self.elsewhere.shared_memory.as_ref().is_some_and(is_full) {
+        if self
+            .at
+            .elsewhere
+            .shared_memory
+            .as_ref()
+            .is_some_and(is_full)
+        {
             return Ok(Some(Limit::SharedMemory));
         }
         for place in self.places() {
@@ -257,7 +270,7 @@ impl<'a> Looks<'a> {
             urgent = self.find_urgent();
             !matches!(urgent, Ok(None))
         };
-        if let Some((folder, bounds)) = &self.elsewhere.bounded {
+        if let Some((folder, bounds)) = &self.at.elsewhere.bounded {
             let mut count = Count::new(*bounds, Some(&mut is_urgent));
             count.add(folder)?;
             // What cannot be looked into is at least looked at again.
@@ -280,7 +293,7 @@ impl<'a> Looks<'a> {
         let mut unseen = match self.watched.storage {
             Storage::Memory => 0,
             // Files without a name lie on the same file system.
-            Storage::Disk => unlinked_bytes(rustix::fs::fstat(self.folder)?.st_dev, processes),
+            Storage::Disk => unlinked_bytes(rustix::fs::fstat(self.at.folder)?.st_dev, processes),
         };
         if usage.unreadable > 0 {
             unseen = unseen.max(self.lost_bytes()?.saturating_sub(usage.disk_bytes));

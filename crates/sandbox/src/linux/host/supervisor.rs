@@ -15,7 +15,7 @@ use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions};
 use super::super::report::{At, Failure, Record};
 use super::super::stage::Wires;
 use super::super::terminal::TerminalWire;
-use super::super::watch::{Elsewhere, Looks, PAUSE, Pace, Watched};
+use super::super::watch::{Elsewhere, Looks, PAUSE, Pace, Places, Watched};
 use super::super::{command, left_running, sys, watch};
 use super::HostPlan;
 use crate::error::Layer;
@@ -100,7 +100,12 @@ impl<'a> WatchedFolders<'a> {
     }
 
     fn looks(&self) -> Looks<'_> {
-        Looks::begin(self.watched, &self.work, &self.elsewhere)
+        let places = Places {
+            folder: &self.work,
+            elsewhere: &self.elsewhere,
+            group_events: None,
+        };
+        Looks::begin(self.watched, places)
     }
 }
 
