@@ -236,6 +236,51 @@ fn recording_is_stopped_before_the_disk_has_room_for_no_more_files() {
     assert!(!ran.stdout.contains("refused"), "{ran:?}");
 }
 
+#[test]
+fn layers_that_have_to_be_in_memory_are_bounded_and_no_limit_is_a_number_that_means_none() {
+    if !has_isolation() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let project = Project::new();
+    let parts = ["lower", "upper", "work", "own"].map(|name| project.path("../").join(name));
+    for part in &parts {
+        fs::create_dir(part).unwrap();
+        fs::set_permissions(part, fs::Permissions::from_mode(0o1777)).unwrap();
+    }
+    let [lower, upper, work, own] = parts.each_ref().map(|it| it.to_str().unwrap());
+    let layers = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    let mounted = Command::new("mount")
+        .args(["-t", "overlay", "overlay", "-o", &layers, own])
+        .status();
+    if !mounted.is_ok_and(|it| it.success()) {
+        println!("SKIPPED: no overlay can be mounted here");
+        return;
+    }
+    let run = |arguments: &[&str]| -> Ran {
+        let mut command = project.command(arguments);
+        command.env("TMPDIR", own).output().unwrap().into()
+    };
+    let small = run(&[
+        "record",
+        "--run-id",
+        "small",
+        "--",
+        "sh",
+        "-c",
+        "echo x > f",
+    ]);
+    let script = "head -c 9000000 /dev/zero > f; sleep 30";
+    let large = run(&["record", "--disk", "4M", "--", "sh", "-c", script]);
+    let again = run(&["replay", "RUN_BUNDLE/small"]);
+    let unmounted = Command::new("umount").arg(own).status();
+    assert!(unmounted.unwrap().success());
+    assert_eq!(small.code, Some(0), "{small:?}");
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert_eq!(large.code, Some(1), "{large:?}");
+    assert!(large.stderr.contains("`--disk` lets it"), "{large:?}");
+    assert!(!large.stderr.contains(&u64::MAX.to_string()), "{large:?}");
+}
+
 /// A file of the machine's that is not everybody's, removed again when dropped.
 struct Private(PathBuf);
 

@@ -143,6 +143,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
             continue;
         };
         let place = folder.join(name.as_str());
+        room.take_entry().map_err(fail)?;
         match record {
             Record::File(file) => {
                 if let Some(parent) = place.parent() {
@@ -231,6 +232,7 @@ impl ContentDigester for ContentKeeper {
         see: &mut dyn FnMut(&[u8]),
     ) -> io::Result<(Digest, u64)> {
         self.count += 1;
+        self.room.take_entry()?;
         let unnamed = self.folder.join(format!("unnamed-{}", self.count));
         let mut copy = File::create_new(&unnamed)?;
         let (digest, bytes) = digest_through(reader, expected, &mut self.buffer, |piece| {

@@ -91,7 +91,8 @@ pub(super) fn find_full(folder: BorrowedFd<'_>) -> Option<Limit> {
 }
 
 fn judge(stat: &StatVfs) -> Option<Limit> {
-    if stat.f_ffree == 0 {
+    // Without a number of files that it can hold it says none of either.
+    if stat.f_files > 0 && stat.f_ffree == 0 {
         return Some(Limit::WorkFiles);
     }
     (stat.f_bfree.saturating_mul(stat.f_frsize) < NEARLY_NOTHING).then_some(Limit::WorkBytes)

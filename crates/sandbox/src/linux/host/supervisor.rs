@@ -12,10 +12,11 @@ use rustix::fs::{Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions};
 
+use super::super::looks::{Looks, PAUSE, Pace};
 use super::super::report::{At, Failure, Record};
 use super::super::stage::Wires;
 use super::super::terminal::TerminalWire;
-use super::super::watch::{Elsewhere, Looks, PAUSE, Pace, Places, Watched};
+use super::super::watch::{Elsewhere, Places, Watched};
 use super::super::{command, left_running, sys, watch};
 use super::HostPlan;
 use crate::error::Layer;
