@@ -128,6 +128,29 @@ time.sleep(60)'; sleep 60";
 }
 
 #[test]
+fn replay_of_a_bundle_without_a_world_has_a_small_temporary_folder() {
+    if !has_isolation() {
+        return;
+    }
+    for project in projects() {
+        let script = "head -c 400M /dev/zero > /tmp/x; \
+            test $(stat -c %s /tmp/x) -le 300000000 && echo bounded";
+        let bundle = forge(&project, "old", script, |forged| {
+            forged.edit("RUN_ENVIRONMENT.json", |environment| {
+                environment.as_object_mut().unwrap().remove("world");
+            });
+        });
+        let ran = project.run(&["replay", bundle.path()]);
+        assert!(
+            ran.stdout.contains("+bounded"),
+            "{}{}",
+            ran.stdout,
+            ran.stderr
+        );
+    }
+}
+
+#[test]
 fn replay_that_makes_files_without_end_is_stopped_wherever_they_are() {
     if !has_isolation() {
         return;

@@ -46,6 +46,8 @@ pub fn replay_policy() -> Limits {
         file_bytes: MOST_IN_MEMORY,
         work_bytes: MOST_IN_MEMORY,
         work_files: 1_000_000,
+        // Only of a bundle that was recorded when that was a folder in memory.
+        tmp_bytes: Limits::default().tmp_bytes,
         ..policy()
     }
 }
