@@ -105,7 +105,9 @@ fn replay_that_would_leave_more_than_it_may_write_is_refused_before_it_runs() {
     assert!(has_begun.take());
     // The limit is the caller's: what the bundle holds does not raise it.
     match replay(1 << 20) {
-        Err(RecordError::Room { needed, allowed }) => {
+        Err(RecordError::Room {
+            needed, allowed, ..
+        }) => {
             assert_eq!((needed, allowed), (4 << 20, 1 << 20));
         }
         other => panic!("{other:?}"),

@@ -183,7 +183,7 @@ impl<'a> Count<'a> {
     fn is_over(&mut self) -> bool {
         self.entries += 1;
         if let Some(is_urgent) = &mut self.is_urgent
-            && self.entries % AT_A_TIME == 0
+            && self.entries.is_multiple_of(AT_A_TIME)
             && self.looked.elapsed() >= GLANCE
         {
             self.is_stopped |= is_urgent();
