@@ -51,6 +51,7 @@ fn record(folder: &Path, sandbox: &Sandbox, bytes: u64) -> std::path::PathBuf {
         terms: Terms::default(),
         reference_above: None,
         extent: runseal_runs::record::outside::Extent::Unpackaged,
+        allow_secret: None,
         keep_failed: false,
         times: 1,
         now: Moment::from_unix(1_700_000_000).unwrap(),

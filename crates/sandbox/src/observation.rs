@@ -179,6 +179,10 @@ pub struct Observation {
     /// entered, or that a folder was to be made at; sorted, links unresolved, whether or not there was
     /// something. Below a copy, the names are those of the real folder.
     pub looks: Vec<PathBuf>,
+    /// Absolute names that were to be opened and were not there for the command, sorted, links
+    /// unresolved, outside the folders of programs; as many as are kept. Below a copy, the names are those of the
+    /// real folder.
+    pub missing: Vec<PathBuf>,
     /// Absolute names that something was to be renamed or linked to, sorted, links unresolved: whatever
     /// stood there is not what stands there now. Below a copy, the names are those of the real folder.
     pub given_names: Vec<PathBuf>,

@@ -12,7 +12,9 @@ use runseal_runs::record::keep::Keep;
 use runseal_runs::record::outside::Extent;
 use runseal_runs::record::rules::{Origin, Rules};
 use runseal_runs::record::run::{Command, Watching, policy};
-use runseal_runs::record::seal::{RecordRequest, SealedCommand, record_command};
+use runseal_runs::record::seal::{
+    RecordError, RecordRequest, SECRET_SEALED, SealedCommand, record_command,
+};
 use runseal_runs::record::terms::{Fate, Terms};
 use runseal_runs::run::replay_render::render_varying;
 use runseal_runs::world::World;
@@ -122,6 +124,11 @@ pub struct Args {
     /// repeated.
     #[arg(long, value_name = "PATH")]
     hide: Vec<PathBuf>,
+    /// Files in which what looks like a secret is sealed all the same: by their path below the folder, or
+    /// absolute; also `stdout`, `stderr`, `stdin`, `terminal`, `arguments` and `parameters`. The bundle says so. May be
+    /// repeated.
+    #[arg(long, value_name = "GLOB")]
+    allow_secret: Vec<String>,
     /// Print what the command would see of this machine, and run nothing.
     #[arg(long)]
     show_world: bool,
@@ -213,7 +220,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     let sealed = match record_command(&request, &sandbox, &watching) {
         Ok(sealed) => sealed,
-        Err(error) => return record_error(error, watching.on_output.is_some(), Doing::Record),
+        Err(error) => {
+            if let RecordError::Secrets { kept: Some(_), .. } = &error {
+                outgoing.keep();
+            }
+            return record_error(error, watching.on_output.is_some(), Doing::Record);
+        }
     };
     outgoing.finish(&sealed.path)?;
     if let Some(log) = &args.log {
@@ -304,6 +316,7 @@ impl Args {
                 true => Extent::Everything,
                 false => Extent::Unpackaged,
             },
+            allow_secret: self.patterns("--allow-secret", &self.allow_secret)?,
             keep_failed: self.keep_failed,
             times: self.times,
             now: clock::now()?,
@@ -316,18 +329,19 @@ impl Args {
         world_of_caller(folder, &self.input, &self.hide)
     }
 
+    fn patterns(&self, option: &str, given: &[String]) -> Result<Option<Keep>, CliError> {
+        Keep::parse_given(given).map_err(|error| {
+            CliError::usage(
+                format!("`{option}`: {error}"),
+                format!("write it as `{option} 'results/*.csv'`"),
+            )
+        })
+    }
+
     fn terms(&self) -> Result<Terms, CliError> {
-        let patterns = |option: &str, given: &[String]| {
-            Keep::parse_given(given).map_err(|error| {
-                CliError::usage(
-                    format!("`{option}`: {error}"),
-                    format!("write it as `{option} 'results/*.csv'`"),
-                )
-            })
-        };
         Ok(Terms {
-            keep: patterns("--keep", &self.keep)?,
-            ignore: patterns("--ignore", &self.ignore)?,
+            keep: self.patterns("--keep", &self.keep)?,
+            ignore: self.patterns("--ignore", &self.ignore)?,
             compare: parse_rules(&self.compare, Origin::Bundle)?,
         })
     }
@@ -373,6 +387,12 @@ impl Args {
             ui::note(&format!(
                 "read of your home folder, and sealed: {}",
                 reveal(home)
+            ));
+        }
+        if let Some(names) = &sealed.home_names {
+            ui::note(&format!(
+                "seen in your home folder, and sealed by name only: {}",
+                reveal(names)
             ));
         }
         note_unmatched(&request.terms, sealed);
@@ -533,8 +553,10 @@ fn shown_path(path: &Path, args: &Args) -> String {
 /// docs.
 fn warn_unseen(sealed: &SealedCommand) {
     for gap in &sealed.gaps {
-        if !matches!(gap.kind.as_str(), "never-seen" | "outside") {
-            ui::note(&format!("not captured: {}", shown_name(&gap.detail)));
+        match gap.kind.as_str() {
+            "never-seen" | "outside" => {}
+            SECRET_SEALED | "not-shown" => ui::note(&shown_name(&gap.detail)),
+            _ => ui::note(&format!("not captured: {}", shown_name(&gap.detail))),
         }
     }
 }

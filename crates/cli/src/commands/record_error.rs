@@ -95,12 +95,17 @@ pub fn record_error(
         )
         .hint("`--keep-failed` seals what it had written, marked as interrupted"),
         RecordError::Run(error) => run_error(error, doing),
-        RecordError::Secret { .. } => CliError::new(
-            Outcome::Invalid,
-            "SECRET",
-            format!("{message}; nothing was sealed"),
-        )
-        .hint("keep the command from writing and printing it; `--keep GLOB` leaves out files that it writes"),
+        RecordError::Secrets { kept, .. } => {
+            let kept = kept.map(|kept| format!(", and what the command left is in `{}`", kept.display()));
+            CliError::new(
+                Outcome::Invalid,
+                "SECRET",
+                format!("{message}; nothing was sealed{}", kept.unwrap_or_default()),
+            )
+            .hint(
+                "`--hide PATH` keeps a file from the command, `--keep GLOB` leaves out files that it writes, `--secret NAME` gives it a variable unsealed; `--allow-secret GLOB` seals a file with what looks like one, and says so",
+            )
+        }
         RecordError::Room { needed, .. } => CliError::new(
             Outcome::Unreadable,
             "LIMIT",

@@ -3,6 +3,7 @@
 
 mod elsewhere;
 mod gaps;
+mod not_shown;
 mod originals;
 mod own_files;
 mod places;
@@ -176,6 +177,7 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         found.add_sources(places)?;
         found.add_looks(observation, places);
         found.add_looks_elsewhere(observation, Elsewhere::new(run, places));
+        found.tell_not_shown(observation, places, run);
         found.gaps.extend(observed_gaps(observation));
     } else {
         found.gap("not-observed", "nothing was observed");

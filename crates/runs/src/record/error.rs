@@ -1,6 +1,7 @@
 //! Why a command was not recorded.
 
 use std::io;
+use std::path::PathBuf;
 
 use runseal_core::canon::NoCanonicalForm;
 use runseal_core::source::SourceError;
@@ -10,6 +11,7 @@ use runseal_sandbox::outputs::OutputError;
 
 use super::accesses::AccessError;
 use super::run::RunError;
+pub use super::searched::FoundSecret;
 use crate::run::seal::SealError;
 use crate::run::staging::RunFilesError;
 use runseal_fs::models::SecretSearchError;
@@ -46,13 +48,13 @@ pub enum RecordError {
     /// What it read cannot be sealed.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The value of a secret variable stands in files that would be sealed.
-    #[error("the value of `{name}` is not to be sealed, and stands in {}", list(.files))]
-    Secret {
-        /// The variable.
-        name: String,
-        /// Where in the bundle.
-        files: Vec<String>,
+    /// Secrets stand in what would be sealed.
+    #[error("secrets are not sealed unasked, and there are some in {}", list(.found))]
+    Secrets {
+        /// Where, and what they are.
+        found: Vec<FoundSecret>,
+        /// The folder where the command's results are kept, unsealed.
+        kept: Option<PathBuf>,
     },
     /// It read the seed of a redactable bundle, which is for its owner alone.
     #[error("the command read `{0}`, the seed of a redactable bundle, which is for you alone")]
@@ -123,11 +125,10 @@ pub enum RecordError {
     Rejected(Vec<Finding>),
 }
 
-fn list(files: &[String]) -> String {
+fn list(found: &[FoundSecret]) -> String {
     const SHOWN: usize = 5;
-    let name = |file: &String| format!("`{}`", file.escape_debug());
-    let shown: Vec<String> = files.iter().take(SHOWN).map(name).collect();
-    match files.len().saturating_sub(SHOWN) {
+    let shown: Vec<String> = found.iter().take(SHOWN).map(ToString::to_string).collect();
+    match found.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }

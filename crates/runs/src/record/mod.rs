@@ -8,6 +8,7 @@
 //! - `accesses`: classifies what was observed into inputs, environment and gaps.
 //! - `contracts`, `documents`, `environment`, `packages`: the content of the bundle.
 //! - `terminal`: what the standard streams led to, and what was shown on a terminal.
+//! - `searched`, `published`: secrets in what is to be sealed.
 //! - `seal`: the bundle itself.
 //! - `apply`: copies artifacts into the real folder, if requested.
 //! - `terms`, `rules`: which results count, and how they are compared.
@@ -30,6 +31,7 @@ pub mod error;
 pub mod extract;
 mod fixed_time;
 mod git;
+mod home;
 pub mod keep;
 pub(crate) mod languages;
 pub mod machine;
@@ -37,6 +39,7 @@ pub mod new_files;
 pub mod outside;
 mod packages;
 pub mod program;
+mod published;
 pub(crate) mod reasons;
 pub mod repeat;
 pub mod replay;
@@ -47,7 +50,8 @@ mod room;
 pub mod rules;
 pub mod run;
 pub mod seal;
-pub mod secrets;
+mod searched;
+mod secrets;
 mod snapshot;
 pub(crate) mod surroundings;
 pub mod terminal;

@@ -220,7 +220,7 @@ pub(crate) fn replay_recorded(
     if restored.model_io.is_none() && options.is_fork {
         return Err(RecordError::AskedNoModels);
     }
-    let hidden = HiddenSecrets::of(&secrets)?;
+    let hidden = HiddenSecrets::of(&secrets);
     let sandbox = sandbox()?;
     replay.isolation = Some(sandbox.isolation());
     if sandbox.isolation() != Isolation::Full && !restored.elsewhere.is_empty() {
@@ -615,7 +615,7 @@ impl SealedCommandRun {
         run: &VerifiedRun<'_>,
         again: &CommandRun,
         (command, terms): (&Command, &Terms),
-        hidden: &HiddenSecrets<'_>,
+        hidden: &HiddenSecrets,
     ) -> Result<Comparison, RecordError> {
         let mut now = match Snapshot::of_run(again, terms) {
             Ok(now) => now,

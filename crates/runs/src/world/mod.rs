@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use runseal_core::canon::Value;
 use runseal_sandbox::{Ordinary, View, ViewAccess, ViewPlace};
 
-pub use hidden::{HIDDEN, HiddenKind};
+pub use hidden::{HIDDEN, HiddenKind, RELOCATIONS, Relocation};
 pub use toolchain::Toolchain;
 pub use variables::{PASSED, PASSED_BEGINNINGS, Variables};
 
@@ -46,7 +46,7 @@ pub struct World {
     pub left_out: Vec<String>,
     /// Who and where it finds itself to be.
     pub ordinary: Option<Ordinary>,
-    /// What the caller hid beside the table.
+    /// What the caller hid beside the table, and what the caller's variables move elsewhere.
     pub also_hidden: Vec<PathBuf>,
 }
 
@@ -72,6 +72,12 @@ impl World {
         own.extend(listed_home(&users, rustix::process::getuid().as_raw()));
         let own: Vec<PathBuf> = hidden::with_real_paths(own).into_iter().collect();
         let mut hidden_paths = hidden::listed(&own);
+        // Nobody keeps a single secret at a place that has the whole home in it.
+        let mut moved = hidden::relocated(&choices.shell);
+        moved.retain(|path| !own.iter().any(|home| home.starts_with(path)));
+        // What lies in the home at its usual place is in the table.
+        moved.retain(|path| !hidden_paths.contains(path));
+        hidden_paths.extend(moved.iter().cloned());
         hidden_paths.extend(choices.hidden.iter().cloned());
         hidden_paths.extend(hidden::homes_of_others(&users, &own));
         // The command has its own, or where nothing can be mounted none.
@@ -120,7 +126,7 @@ impl World {
             variables,
             left_out: divided.left_out,
             ordinary: Some(Ordinary::of_caller()),
-            also_hidden: choices.hidden.clone(),
+            also_hidden: choices.hidden.iter().cloned().chain(moved).collect(),
         }
     }
 

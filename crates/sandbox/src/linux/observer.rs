@@ -331,7 +331,15 @@ impl Watch {
                 self.note(&asked, target, how);
                 return Some(path);
             }
-            Err(Errno::NOENT) => self.remember(&asked, None),
+            Err(Errno::NOENT) => {
+                let mut programs = PROGRAM_FOLDERS.iter();
+                if resolve::is_plain(&asked)
+                    && !programs.any(|folder| resolve::is_below(&asked, folder.as_bytes()))
+                {
+                    self.seen.note_missing(asked.clone());
+                }
+                self.remember(&asked, None);
+            }
             // Then the command's own call fails as well.
             Err(Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG) => {}
             Err(_) => self.seen.note_unresolved(),

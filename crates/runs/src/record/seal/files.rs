@@ -28,7 +28,7 @@ use crate::record::documents::{FileEntry, RecordedOutput};
 use crate::record::environment::{modified_ns, status_changed_ns};
 use crate::record::error::{RecordError, work_error};
 use crate::record::run::CommandRun;
-use crate::record::secrets::check_secrets_in;
+use crate::record::searched::Search;
 use crate::record::terminal::{make_cast, terminal_gaps, terminal_value};
 use crate::record::terms::Fate;
 use crate::run::staging::{RunFiles, Stored, Storing};
@@ -151,6 +151,7 @@ impl Sealing<'_> {
         &mut self,
         run: &CommandRun,
         accesses: &mut Accesses,
+        search: &Search<'_>,
     ) -> Result<Option<Value>, RecordError> {
         let outcome = &run.recorded.outcome;
         if let Some(fault) = outcome
@@ -167,7 +168,9 @@ impl Sealing<'_> {
         else {
             return Ok(None);
         };
-        check_secrets_in(&self.request.command.secrets, TERMINAL_LOG, &log.alone)?;
+        // The file has it in pieces, by their times.
+        let told = search.search_bytes("terminal", &log.alone)?;
+        accesses.gaps.extend(told);
         accesses.gaps.extend(terminal_gaps(log));
         let cast = make_cast(outcome, log, terminal.size, &run.environment)?;
         self.files.put_bytes(TERMINAL_LOG, &cast)?;

@@ -1,7 +1,7 @@
 //! Secrets that are recognized by their shape rather than a prefix.
 
-use super::find::{Found, position};
-use super::kinds::Alphabet;
+use crate::find::{Found, position};
+use crate::kinds::Alphabet;
 
 /// How far the end of a private key is searched for.
 const LONGEST_PRIVATE_KEY: usize = 32 << 10;
@@ -9,7 +9,7 @@ const LONGEST_PRIVATE_KEY: usize = 32 << 10;
 const LONGEST_ADDRESS: usize = 512;
 
 /// Adds whatever has the shape of a secret.
-pub(super) fn find_shapes(bytes: &[u8], found: &mut Vec<Found>) {
+pub fn find_shapes(bytes: &[u8], found: &mut Vec<Found>) {
     find_tokens(bytes, found);
     find_private_keys(bytes, found);
     find_passwords_in_addresses(bytes, found);

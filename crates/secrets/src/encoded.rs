@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::kinds::Alphabet;
+use crate::kinds::Alphabet;
 
 /// The parts of a run after a separator that are decoded separately: how many, their least length, and
 /// how many letters of each.
@@ -13,7 +13,7 @@ const LONGEST_PART: usize = 128;
 const LEAST_LINE: usize = 15;
 
 /// Returns the maximal runs of at least `least` bytes for which `is_inside` is true.
-pub(super) fn runs<'b>(
+pub fn runs<'b>(
     bytes: &'b [u8],
     is_inside: impl Fn(&u8) -> bool + 'b,
     least: usize,
@@ -35,7 +35,7 @@ pub(super) fn runs<'b>(
 
 /// Finds texts that may be base64 of either alphabet and have at least `least` characters: each as the
 /// ranges of its lines, including the padding.
-pub(super) fn base64_texts(bytes: &[u8], least: usize) -> Vec<Vec<Range<usize>>> {
+pub fn base64_texts(bytes: &[u8], least: usize) -> Vec<Vec<Range<usize>>> {
     let mut texts: Vec<Vec<Range<usize>>> = Vec::new();
     // Where the next line of the last text would begin.
     let mut next_line = None;
@@ -76,7 +76,7 @@ pub(super) fn base64_texts(bytes: &[u8], least: usize) -> Vec<Vec<Range<usize>>>
 }
 
 /// Whether a text ends with a line of base64 that may continue on the next line.
-pub(super) fn ends_line(text: &[u8]) -> bool {
+pub fn ends_line(text: &[u8]) -> bool {
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     let last = text
         .get(text.len().saturating_sub(LEAST_LINE)..)
@@ -110,7 +110,7 @@ fn letters<'b>(bytes: &'b [u8], lines: &'b [Range<usize>]) -> impl Iterator<Item
 
 /// Finds the parts of a text after a sign, which may be encoded separately: where each begins, and how
 /// many letters of it to decode.
-pub(super) fn parts(bytes: &[u8], lines: &[Range<usize>]) -> Vec<(usize, usize)> {
+pub fn parts(bytes: &[u8], lines: &[Range<usize>]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     // The first letter of a word that follows a sign.
     let mut begun = None;
@@ -129,7 +129,7 @@ pub(super) fn parts(bytes: &[u8], lines: &[Range<usize>]) -> Vec<(usize, usize)>
 
 /// Decodes the whole bytes of at most `most` letters of base64 from letter `start` on, in either
 /// alphabet or a mixture.
-pub(super) fn decode_base64_from(
+pub fn decode_base64_from(
     bytes: &[u8],
     lines: &[Range<usize>],
     start: usize,
@@ -157,7 +157,7 @@ pub(super) fn decode_base64_from(
 }
 
 /// Decodes pairs of hex digits.
-pub(super) fn decode_hex(text: &[u8]) -> Vec<u8> {
+pub fn decode_hex(text: &[u8]) -> Vec<u8> {
     text.chunks_exact(2).filter_map(hex_pair).collect()
 }
 
@@ -168,7 +168,7 @@ fn hex_pair(digits: &[u8]) -> Option<u8> {
 }
 
 /// Decodes percent-encoding; returns `None` if there is no `%`.
-pub(crate) fn decode_percent(text: &[u8]) -> Option<Vec<u8>> {
+pub fn decode_percent(text: &[u8]) -> Option<Vec<u8>> {
     memchr::memchr(b'%', text)?;
     let mut decoded = Vec::with_capacity(text.len());
     let mut at = 0;

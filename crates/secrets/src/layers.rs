@@ -10,13 +10,13 @@ use std::io::Read;
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::compressed::Coding;
-use super::encoded::{base64_texts, decode_base64_from, decode_hex, parts, runs};
-use super::escapes::{Escapes, NOTATIONS};
-use super::find::Found;
+use crate::coding::Coding;
+use crate::encoded::{base64_texts, decode_base64_from, decode_hex, parts, runs};
+use crate::escapes::{Escapes, NOTATIONS};
+use crate::find::Found;
 
 /// The most encodings within one another.
-pub(super) const DEEPEST: usize = 3;
+pub const DEEPEST: usize = 3;
 /// The shortest run of base64, and of hex digits, that is decoded.
 const LEAST_BASE64: usize = 15;
 const LEAST_HEX: usize = 20;
@@ -36,7 +36,7 @@ const INFLATED: u64 = 1 << 20;
 const LAYER: usize = 64;
 
 /// Looks for secrets in one layer.
-pub(super) type Look<'l> = &'l dyn Fn(&[u8], &mut Vec<Found>);
+pub type Look<'l> = &'l dyn Fn(&[u8], &mut Vec<Found>);
 
 /// A decoded text, and how it was decoded.
 struct Layer {
@@ -102,7 +102,7 @@ fn letter_place(lines: &[Range<usize>], number: usize, is_end: bool) -> usize {
 
 /// Returns everything that `look` finds in any layer of `bytes`, with its range in `bytes`. `reach` is
 /// how far a secret may extend from an escape within it.
-pub(super) fn search(bytes: &[u8], reach: usize, look: Look<'_>) -> Vec<Found> {
+pub fn search(bytes: &[u8], reach: usize, look: Look<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     look(bytes, &mut found);
     let mut at = 0;

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::kinds::KINDS;
-use super::names::{self, LAST_WORDS, SecretWhen};
-use super::shapes::find_shapes;
+use crate::kinds::KINDS;
+use crate::names::{self, LAST_WORDS, SecretWhen};
+use crate::shapes::find_shapes;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 /// The shortest unquoted value that a telling name makes a secret.
@@ -22,7 +22,7 @@ const LEAST_LOOKED_AT: usize = 256;
 const LONGEST_NAME: usize = 64;
 
 /// The kind of a secret that is recognized by its name.
-pub(super) const NAMED: &str = "named-secret";
+pub const NAMED: &str = "named-secret";
 
 /// A secret that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Found {
 
 impl Found {
     /// A secret that is not encoded.
-    pub(super) fn plain(range: Range<usize>, kind: &'static str) -> Self {
+    pub fn plain(range: Range<usize>, kind: &'static str) -> Self {
         Self {
             range,
             kind: Cow::Borrowed(kind),
@@ -128,7 +128,7 @@ impl Finder {
 }
 
 /// Whether a word may begin at `at`: the byte before it is not alphanumeric, or ends an escape.
-fn begins_word(bytes: &[u8], at: usize) -> bool {
+pub(crate) fn begins_word(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     match before {
         [] => true,
@@ -141,7 +141,7 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
 }
 
 /// Returns the start of the first telling name in `text` whose quoted value is not closed yet.
-pub(super) fn open_value(text: &[u8], finder: &Finder) -> Option<usize> {
+pub fn open_value(text: &[u8], finder: &Finder) -> Option<usize> {
     finder.last_words.find_iter(text).find_map(|hit| {
         let name = Name::around(text, hit.range())?;
         let value = Value::of(text, &name, usize::MAX)?;
@@ -317,19 +317,20 @@ fn closing_quote(bytes: &[u8], place: Range<usize>, quote: u8, slashes: usize) -
     }
 }
 
-pub(super) fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize> {
+/// The offset of the first `needle` in `bytes` from `from` on.
+pub fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize> {
     Some(from + memchr::memmem::find(bytes.get(from..)?, needle)?)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::kinds::Alphabet;
     use super::*;
+    use crate::kinds::Alphabet;
 
     fn found(text: &str) -> Vec<(&'static str, String)> {
         let finder = Finder::new().unwrap();
         let look = |layer: &[u8], found: &mut Vec<Found>| finder.find(layer, found);
-        let found = super::super::layers::search(text.as_bytes(), 512, &look);
+        let found = crate::layers::search(text.as_bytes(), 512, &look);
         found
             .into_iter()
             .map(|secret| {

@@ -13,11 +13,11 @@ struct Escape {
 
 /// The decoded escapes of a text, in order; everything between them is unchanged.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Escapes(Vec<Escape>);
+pub struct Escapes(Vec<Escape>);
 
 impl Escapes {
     /// Returns the bytes of the text that a range of the decoded text comes from: always whole escapes.
-    pub(super) fn outward(&self, range: &Range<usize>) -> Range<usize> {
+    pub fn outward(&self, range: &Range<usize>) -> Range<usize> {
         self.place(range.start, false)..self.place(range.end, true)
     }
 
@@ -35,7 +35,7 @@ impl Escapes {
 }
 
 /// A notation: the bytes that begin its escapes, and how to read one.
-pub(super) struct Notation {
+pub struct Notation {
     first: &'static [u8],
     /// Reads the escape at the beginning of a text; returns its character and its length.
     read: fn(&[u8]) -> Option<(Character, usize)>,
@@ -75,7 +75,7 @@ impl Character {
 }
 
 /// All notations that are decoded.
-pub(super) const NOTATIONS: [Notation; 6] = [
+pub const NOTATIONS: [Notation; 6] = [
     Notation {
         first: b"\\",
         read: read_backslash,
@@ -117,7 +117,7 @@ pub(super) const NOTATIONS: [Notation; 6] = [
 impl Notation {
     /// Returns the parts of a text within `reach` of escapes of this notation, decoded: each with its
     /// offset, its text and its escapes.
-    pub(super) fn layers(&self, text: &[u8], reach: usize) -> Vec<(usize, Vec<u8>, Escapes)> {
+    pub fn layers(&self, text: &[u8], reach: usize) -> Vec<(usize, Vec<u8>, Escapes)> {
         let mut layers = Vec::new();
         let mut places = self.places(text).into_iter().peekable();
         while let Some(first) = places.next() {

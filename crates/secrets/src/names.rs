@@ -6,7 +6,7 @@
 
 /// When the value of a telling name is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SecretWhen {
+pub enum SecretWhen {
     /// Whatever it looks like.
     Always,
     /// If it looks like a key: `token` is also what models call the pieces of a text.
@@ -18,7 +18,7 @@ pub(super) enum SecretWhen {
 }
 
 /// The words that telling names end with.
-pub(super) const LAST_WORDS: [&str; 22] = [
+pub const LAST_WORDS: [&str; 22] = [
     "assertion",
     "auth",
     "authorization",
@@ -90,7 +90,7 @@ const PUBLIC_TOKENS: [&str; 13] = [
 const LEAST_KEY: usize = 16;
 
 /// Judges a name; returns `None` if it is not a telling one.
-pub(super) fn judge(name: &str) -> Option<SecretWhen> {
+pub fn judge(name: &str) -> Option<SecretWhen> {
     let words = split_words(name);
     let (last, before) = words.split_last()?;
     let before = before.last().map(String::as_str);
@@ -136,7 +136,7 @@ pub(super) fn judge(name: &str) -> Option<SecretWhen> {
 }
 
 /// Splits a name into lower-case words at signs and capital letters.
-pub(super) fn split_words(name: &str) -> Vec<String> {
+pub fn split_words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
     for (at, letter) in letters.iter().enumerate() {
@@ -159,13 +159,13 @@ pub(super) fn split_words(name: &str) -> Vec<String> {
 }
 
 /// Whether a parameter's value is a secret.
-pub(super) fn is_secret_parameter(name: &str) -> bool {
+pub fn is_secret_parameter(name: &str) -> bool {
     // `code` is what a sign-in returns; members of that name contain errors.
     name.eq_ignore_ascii_case("code") || judge(name).is_some()
 }
 
 /// Whether a value looks like a key: long, without spaces, with a digit.
-pub(super) fn is_key_like(value: &[u8]) -> bool {
+pub fn is_key_like(value: &[u8]) -> bool {
     value.len() >= LEAST_KEY
         && value.iter().all(u8::is_ascii_graphic)
         && value.iter().any(u8::is_ascii_digit)
@@ -173,7 +173,7 @@ pub(super) fn is_key_like(value: &[u8]) -> bool {
 
 /// Whether a connection string contains a password or key: `Server=…;Password=…`,
 /// `host=… password=…`, or `scheme://user:password@host`.
-pub(super) fn holds_password(value: &[u8]) -> bool {
+pub fn holds_password(value: &[u8]) -> bool {
     let text = String::from_utf8_lossy(value);
     let mut parts = text.split([';', '&', '?', ' ']);
     let is_secret_part = |part: &str| {
@@ -193,7 +193,7 @@ pub(super) fn holds_password(value: &[u8]) -> bool {
 }
 
 /// Whether a value is not the secret itself: the name of a variable, or a working directory (`PWD`).
-pub(super) fn is_reference(name: &str, value: &[u8]) -> bool {
+pub fn is_reference(name: &str, value: &[u8]) -> bool {
     let is_variable = value.strip_prefix(b"$").is_some_and(|rest| {
         let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_{}".contains(byte);
         rest.iter().all(is_name)
@@ -205,7 +205,7 @@ pub(super) fn is_reference(name: &str, value: &[u8]) -> bool {
 
 /// Whether a value is ordinary words. It is replaced where it was found, but not learned: other texts
 /// may contain the same words by chance.
-pub(super) fn is_prose(value: &[u8]) -> bool {
+pub fn is_prose(value: &[u8]) -> bool {
     value.iter().enumerate().all(|(at, byte)| match at {
         0 => byte.is_ascii_alphabetic(),
         _ => byte.is_ascii_lowercase() || b" .,'!?-".contains(byte),

@@ -17,6 +17,10 @@ pub enum Alphabet {
     Base64,
     /// Hex digits of either case.
     Hex,
+    /// Digits.
+    Digit,
+    /// Capital letters and digits.
+    Capital,
     /// The characters of a URL: letters, digits, `_`, `-`, `.` and `/`.
     Address,
 }
@@ -24,8 +28,10 @@ pub enum Alphabet {
 impl Alphabet {
     /// Whether the alphabet contains this character.
     pub const fn has(self, byte: u8) -> bool {
-        byte.is_ascii_alphanumeric() && !matches!(self, Self::Hex)
+        byte.is_ascii_alphanumeric() && !matches!(self, Self::Hex | Self::Digit | Self::Capital)
             || match self {
+                Self::Digit => byte.is_ascii_digit(),
+                Self::Capital => byte.is_ascii_digit() || byte.is_ascii_uppercase(),
                 Self::Alphanumeric => false,
                 Self::Word => matches!(byte, b'_' | b'-'),
                 Self::Dotted => matches!(byte, b'_' | b'-' | b'.'),
@@ -67,7 +73,7 @@ const fn kind(
     }
 }
 
-use super::names;
+use crate::names;
 use Alphabet::{Address, Alphanumeric, Base64, Dotted, Hex, Word};
 
 /// The kinds; a longer prefix comes before any prefix of it.

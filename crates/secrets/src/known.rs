@@ -2,16 +2,26 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::io::{self, Read};
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64ct::{Base64, Base64Unpadded, Base64Url, Base64UrlUnpadded, Encoding};
 use runseal_core::formats::model_io::asked::PLACEHOLDER;
 
-use super::names::{SecretWhen, holds_password, judge};
+use crate::find::Found;
+use crate::layers;
+use crate::names::{SecretWhen, holds_password, judge};
 
 /// The shortest value that is searched for everywhere: shorter ones occur by chance.
 const LEAST: usize = 8;
+/// The same for a value that somebody called secret.
+pub const LEAST_GIVEN: usize = 6;
+/// The most bytes of an input that are searched at once.
+const SCANNED: u64 = 1 << 20;
+/// Bounds on how far a secret may extend from an escape within it.
+const LEAST_REACH: usize = 512;
+const MOST_REACH: usize = 16 << 10;
 /// The most values that are remembered, and their bytes. Stops a stream of tokens from filling memory:
 /// a matcher takes many times as much.
 const MOST: usize = 20_000;
@@ -28,12 +38,14 @@ const MOST_SPACED: usize = 64;
 /// twice as large as the next: a new value usually needs only a small matcher to be built, and
 /// rarely a large one.
 #[derive(Debug, Default)]
-pub(super) struct KnownSecrets {
+pub struct KnownSecrets {
     values: BTreeSet<Vec<u8>>,
     /// The total length of the values.
     bytes: usize,
     /// The values that contain whitespace.
     spaced: Vec<Vec<u8>>,
+    /// Values that are too short to be searched for in what a text decodes to, with their names.
+    short: Vec<(String, Vec<u8>)>,
     levels: Vec<Level>,
     /// The length of the longest encoded form.
     longest: usize,
@@ -66,25 +78,50 @@ impl Level {
 }
 
 impl KnownSecrets {
-    /// Remembers a value with its placeholder.
-    pub(super) fn learn(&mut self, kind: &str, value: &[u8], placeholder: &str) {
+    /// Remembers a value that was found, with its placeholder, as long as there is room for it.
+    pub fn learn(&mut self, kind: &str, value: &[u8], placeholder: &str) {
         let is_placeholder = value.starts_with(PLACEHOLDER.as_bytes());
         let is_full = self.values.len() >= MOST || self.bytes + value.len() > MOST_BYTES;
-        if value.len() < LEAST || is_placeholder || is_full || !self.values.insert(value.to_vec()) {
+        if value.len() >= LEAST && !is_placeholder && !is_full {
+            self.add(kind, value, placeholder, forms(value));
+        }
+    }
+
+    /// Remembers a value that somebody called secret, whatever its length: by its lines too, since a tool may
+    /// print one of them. What is shorter than [`LEAST_GIVEN`] is searched for as it is and as JSON writes it,
+    /// since its encodings occur by chance.
+    pub fn learn_given(&mut self, name: &str, value: &str) {
+        let lines = value.lines().filter(|line| can_be_found(line.trim()));
+        let texts: BTreeSet<&str> = lines
+            .chain([value])
+            .flat_map(|it| [it, it.trim()])
+            .collect();
+        for text in texts.into_iter().filter(|text| !text.is_empty()) {
+            if can_be_found(text) {
+                self.add(name, text.as_bytes(), "", forms(text.as_bytes()));
+            } else {
+                self.longest = self.longest.max(text.len());
+                self.short.push((name.to_owned(), text.as_bytes().to_vec()));
+                self.short
+                    .push((name.to_owned(), escape_json(text).into_bytes()));
+            }
+        }
+    }
+
+    fn add(&mut self, kind: &str, value: &[u8], placeholder: &str, forms: Vec<Vec<u8>>) {
+        if !self.values.insert(value.to_vec()) {
             return;
         }
         self.bytes += value.len();
         if value.iter().any(u8::is_ascii_whitespace) && self.spaced.len() < MOST_SPACED {
             self.spaced.push(value.to_vec());
         }
-        let mut forms: Vec<Form> = forms(value)
-            .into_iter()
-            .map(|bytes| Form {
-                bytes,
-                kind: kind.to_owned(),
-                placeholder: placeholder.to_owned(),
-            })
-            .collect();
+        let form = |bytes| Form {
+            bytes,
+            kind: kind.to_owned(),
+            placeholder: placeholder.to_owned(),
+        };
+        let mut forms: Vec<Form> = forms.into_iter().map(form).collect();
         let lengths = forms.iter().map(|form| form.bytes.len());
         self.longest = lengths.fold(self.longest, usize::max);
         while let Some(last) = self.levels.pop() {
@@ -98,9 +135,14 @@ impl KnownSecrets {
         self.levels.push(Level::new(forms));
     }
 
+    /// Whether there is nothing to search for.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.short.is_empty()
+    }
+
     /// Returns where the longest beginning of a value with spaces starts that `text` ends with; the end of
     /// the text if there is none.
-    pub(super) fn begun_at(&self, text: &[u8]) -> usize {
+    pub fn begun_at(&self, text: &[u8]) -> usize {
         let begun = self.spaced.iter().filter_map(|value| {
             let lengths = (1..value.len()).rev();
             let mut begun = lengths.filter_map(|length| value.get(..length));
@@ -109,13 +151,60 @@ impl KnownSecrets {
         text.len() - begun.max().unwrap_or(0)
     }
 
-    /// Returns the length of the longest encoded form.
-    pub(super) fn longest(&self) -> usize {
-        self.longest
+    /// How far a secret may extend from an escape within it.
+    pub fn reach(&self) -> usize {
+        self.longest.clamp(LEAST_REACH, MOST_REACH)
+    }
+
+    /// Finds the first known secret in any layer of `bytes`: its kind and offset.
+    pub fn find_layered(&self, bytes: &[u8]) -> Option<(&str, usize)> {
+        let found = layers::search(bytes, self.reach(), &|layer, found| {
+            for (kind, range, _) in self.find(layer) {
+                found.push(Found {
+                    range,
+                    kind: kind.to_owned().into(),
+                    secret: None,
+                    placeholder: None,
+                });
+            }
+        });
+        let short = self.short.iter().find_map(|(name, value)| {
+            let at = memchr::memmem::find(bytes, value)?;
+            Some((name.as_str(), at))
+        });
+        let Some(first) = found.into_iter().min_by_key(|found| found.range.start) else {
+            return short;
+        };
+        let kinds = self.levels.iter().flat_map(|level| &level.forms);
+        let mut kinds = kinds.map(|form| form.kind.as_str());
+        Some((kinds.find(|kind| *kind == first.kind)?, first.range.start))
+    }
+
+    /// Like [`KnownSecrets::find_layered`], for an input that is read in parts.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn find_in(&self, mut input: impl Read) -> io::Result<Option<(&str, usize)>> {
+        // A secret takes up to six times its length if every character is escaped.
+        let overlap = self.longest.saturating_mul(6);
+        let (mut held, mut base) = (Vec::new(), 0);
+        loop {
+            let read = input.by_ref().take(SCANNED).read_to_end(&mut held)?;
+            if read == 0 {
+                return Ok(None);
+            }
+            if let Some((kind, at)) = self.find_layered(&held) {
+                return Ok(Some((kind, base + at)));
+            }
+            // The end may be the beginning of a secret, so it is searched again with what follows.
+            let passed = held.len().saturating_sub(overlap);
+            held.drain(..passed);
+            base += passed;
+        }
     }
 
     /// Finds every occurrence of a known secret: kind, range, placeholder.
-    pub(super) fn find<'k>(
+    pub fn find<'k>(
         &'k self,
         bytes: &'k [u8],
     ) -> impl Iterator<Item = (&'k str, Range<usize>, &'k str)> + 'k {
@@ -132,7 +221,7 @@ impl KnownSecrets {
 
 /// The value itself, and its encodings in base64 (at each of three alignments), hex and JSON: what is encoded once is
 /// found without decoding anything, however short it is.
-pub(crate) fn forms(value: &[u8]) -> Vec<Vec<u8>> {
+pub fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
     let shifts = if value.len() <= LONGEST_LISTED {
         0..3
@@ -164,18 +253,31 @@ pub(crate) fn forms(value: &[u8]) -> Vec<Vec<u8>> {
         forms.push(hex.into_bytes());
     }
     if let Ok(text) = std::str::from_utf8(value) {
-        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
-        let with_slashes = escaped.replace('/', "\\/");
-        forms.push(escaped.replace('\n', "\\n").into_bytes());
-        forms.push(with_slashes.replace('\n', "\\n").into_bytes());
+        let escaped = escape_json(text);
+        forms.push(escaped.replace('/', "\\/").into_bytes());
+        forms.push(escaped.into_bytes());
     }
     forms.sort();
     forms.dedup();
     forms
 }
 
+/// The text as JSON writes it, without quotes around it.
+fn escape_json(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
+    escaped
+        .replace('\n', "\\n")
+        .replace('\r', "\\r")
+        .replace('\t', "\\t")
+}
+
+/// Whether a given value is long enough to be told from chance where it is found.
+pub fn can_be_found(value: &str) -> bool {
+    value.len() >= LEAST_GIVEN
+}
+
 /// Decodes base64 in either alphabet, padded or not.
-pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     Base64::decode_vec(text)
         .or_else(|_| Base64Unpadded::decode_vec(text))
         .or_else(|_| Base64Url::decode_vec(text))
