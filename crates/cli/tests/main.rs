@@ -78,6 +78,7 @@ mod record_names;
 mod record_newcomers;
 mod record_programs;
 mod record_replaying;
+mod record_same_files;
 mod record_support;
 mod record_terminal;
 mod record_walks;

@@ -28,6 +28,8 @@ pub struct Observe {
     pub most_files: usize,
     /// Distinct programs that are kept for each of network, randomness and threads.
     pub most_programs: usize,
+    /// Whether looking at names in folders of programs is noted too.
+    pub looks_at_programs: bool,
 }
 
 impl Default for Observe {
@@ -35,6 +37,7 @@ impl Default for Observe {
         Observe {
             most_files: 100_000,
             most_programs: 1_000,
+            looks_at_programs: false,
         }
     }
 }
@@ -145,6 +148,12 @@ pub enum Gap {
     Unresolved {
         /// How many opens could not be resolved.
         count: u64,
+    },
+    /// A file was written to, and what it held before is still there under another name of it, unlike without a
+    /// layer.
+    SplitNames {
+        /// The file, by the name it was written by.
+        path: PathBuf,
     },
     /// File systems that are mounted below the layered folder: they are not in it.
     MountBelow {

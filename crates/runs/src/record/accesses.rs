@@ -175,7 +175,9 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         found.tell_left_out(run);
         found.add_sources(places)?;
         found.add_looks(observation, places);
-        found.add_looks_elsewhere(observation, Elsewhere::new(run, places));
+        let here = Elsewhere::new(run, places);
+        found.add_looks_elsewhere(observation, here);
+        found.add_written_elsewhere(observation, here);
         found.gaps.extend(observed_gaps(observation));
     } else {
         found.gap("not-observed", "nothing was observed");
@@ -263,9 +265,8 @@ impl Accesses {
                 (ObservedKind::Folder, Some(_)) if file.is_read => {
                     self.add_listed(&file.path, places)?;
                     self.add_links(file, places);
-                    // A layer refuses to rename a folder of the real one; in a copy, all that is below
-                    // it was read by other names.
-                    if file.is_renamed && run.is_in_a_copy() {
+                    // All that is below it was read by other names.
+                    if file.is_renamed {
                         renamed.push(&file.path);
                     }
                 }

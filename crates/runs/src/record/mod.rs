@@ -46,6 +46,7 @@ mod restore;
 mod room;
 pub mod rules;
 pub mod run;
+mod same_files;
 pub mod seal;
 pub mod secrets;
 mod snapshot;

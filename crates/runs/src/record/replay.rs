@@ -634,6 +634,7 @@ impl SealedCommandRun {
             Err(error) => return Err(error),
         };
         self.leave_out_withheld(&mut now);
+        now.leave_out_special(&self.snapshot.not_kept);
         let compared = Compared::of(&self.snapshot, &now, &terms.compare, |place, treatment| {
             let describe = || {
                 let before = self.read_sealed(run, place)?;

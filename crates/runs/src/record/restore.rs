@@ -24,6 +24,7 @@ use rustix::io::Errno;
 
 use super::outside::is_in_system_folder;
 use super::room::Room;
+use super::same_files::join_same_files;
 use crate::run::verify::VerifiedRun;
 use runseal_fs::input::open_regular;
 use runseal_fs::private::PrivateFolder;
@@ -136,9 +137,11 @@ pub(crate) fn restore(
     let mut listed = Placeholders::list(environment)?;
     listed.add_links(input)?;
     listed.check_folders()?;
-    let placeholders = unpacking.put_present(&listed)?;
+    let mut placeholders = unpacking.put_present(&listed)?;
+    join_same_files(environment, &unpacking.folder, &mut placeholders)
+        .map_err(RestoreError::Write)?;
     unpacking.make_room_for(appears_at, environment);
-    unpacking.set_attributes(environment)?;
+    unpacking.set_attributes(environment, Kind::Files)?;
     // Last, so that nothing is ever written through one.
     for (path, target) in &listed.links {
         put_link(&unpacking.folder, path, target)?;
@@ -148,6 +151,8 @@ pub(crate) fn restore(
             put_link(&unpacking.tree, &safe(path)?, &link.target)?;
         }
     }
+    // Nothing more is put into a folder that may not be written to.
+    unpacking.set_attributes(environment, Kind::Folders)?;
     let stdin = match input.get("stdin").filter(|stdin| !stdin.is_null()) {
         Some(_) => Some(unpack_stdin(run.source(), &root)?),
         None => None,
@@ -292,6 +297,13 @@ fn failed_at(path: &Path) -> impl Fn(io::Error) -> SourceError {
     }
 }
 
+/// Whose attributes are set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Files,
+    Folders,
+}
+
 struct Unpacking<'a> {
     source: &'a dyn Source,
     folder: PathBuf,
@@ -355,9 +367,12 @@ impl Unpacking<'_> {
         }
     }
 
-    /// Gives what was unpacked the rights and times that it had, but no right to be another user. Nothing that was
-    /// unpacked is a link yet.
-    fn set_attributes(&self, environment: Option<Node<'_>>) -> Result<(), RestoreError> {
+    /// Gives what was unpacked the rights and times that it had, but no right to be another user.
+    fn set_attributes(
+        &self,
+        environment: Option<Node<'_>>,
+        kind: Kind,
+    ) -> Result<(), RestoreError> {
         let mut listed = environment.map_or_else(Vec::new, parse_attributes);
         // Folders after what is in them, which changes their times.
         listed.sort_by(|a, b| b.path.cmp(&a.path));
@@ -379,15 +394,19 @@ impl Unpacking<'_> {
             if !is_reached_without_links(base, &place) {
                 continue;
             }
-            // What lies in a folder that nobody may enter cannot be taken away again; and what is laid over
-            // folders of the system is seen with the rights of others.
-            let least = match (found.is_dir(), is_in_system_folder(Path::new(&of.path))) {
-                (true, false) => 0o700,
-                (true, true) => 0o755,
-                (false, false) => 0,
-                (false, true) => 0o444,
+            if found.is_dir() != (kind == Kind::Folders) {
+                continue;
+            }
+            // What lies in a folder that nobody may enter cannot be shown; and what is laid over folders of the
+            // system is seen with the rights of others. A folder may pass its group on, and keep what others
+            // put into it.
+            let (most, least) = match (found.is_dir(), is_in_system_folder(Path::new(&of.path))) {
+                (true, false) => (0o3777, 0o500),
+                (true, true) => (0o777, 0o755),
+                (false, false) => (0o777, 0),
+                (false, true) => (0o777, 0o444),
             };
-            let mode = of.mode & 0o777 | least;
+            let mode = of.mode & most | least;
             #[expect(
                 clippy::disallowed_methods,
                 reason = "only within a private folder, and no link"

@@ -190,6 +190,8 @@ pub struct Watching {
     pub on_output: Option<OnOutput>,
     /// Is notified of the files that it reads.
     pub on_file: Option<OnFile>,
+    /// Whether names that it looks at in folders of programs count: where a replay does not have the machine's.
+    pub looks_at_programs: bool,
 }
 
 /// Runs `command` once. The real folder stays unchanged.
@@ -247,7 +249,10 @@ pub fn run_command(
     spec.terminal.clone_from(&command.terminal);
     spec.grace = watching.grace;
     spec.limits = command.limits.clone();
-    spec.observe = Some(Observe::default());
+    spec.observe = Some(Observe {
+        looks_at_programs: watching.looks_at_programs,
+        ..Observe::default()
+    });
     spec.cancel.clone_from(&watching.cancel);
     spec.on_output.clone_from(&watching.on_output);
     spec.on_file.clone_from(&watching.on_file);

@@ -33,6 +33,7 @@ use super::languages::find_packages;
 use super::outside::{Extent, keep_links, only_hashes, put_outside, tell_home};
 use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, Watching, run_command, shown_as_given};
+use super::same_files::SameFiles;
 use super::secrets::{can_be_found, check_secrets};
 use super::surroundings::Surroundings;
 use super::terms::Terms;
@@ -131,6 +132,7 @@ pub fn record_command(
     let wants = move |path: &Path| could_be_seen(path, isolation, &view) || known.covers(path);
     let reading = Watching {
         on_file: reader.listener(packages.beginner(), wants),
+        looks_at_programs: request.extent == Extent::Everything,
         ..watching.clone()
     };
     let run = run_command(&request.command, sandbox, &reading)?;
@@ -283,6 +285,7 @@ impl Sealing<'_> {
             out: (!self.has_bundles).then_some(request.out.as_path()),
             view: &run.view,
             real: &real,
+            is_self_contained: request.extent == Extent::Everything,
         };
         let mut accesses = sort_accesses(&run, places)?;
         let contracts = make_contracts(&command.argv, &command.parameters, &request.terms)?;
@@ -446,15 +449,17 @@ impl Sealing<'_> {
         let outside = files.iter().map(|file| Path::new(&file.path));
         let own = accesses.files.iter().chain(&accesses.inputs);
         let read = outside.chain(own.map(|file| file.host.as_path()));
-        let mut attributes = list_attributes(accesses, folder, &self.real, &files);
+        let (mut attributes, mut same) = list_attributes(accesses, folder, &self.real, &files);
         if request.redactable.is_some() {
             // Times of files that may be withheld would tell copies apart.
             let inputs: BTreeSet<&str> = accesses.inputs.iter().map(|it| &*it.path).collect();
             attributes.retain(|it| it.path.starts_with('/') && !inputs.contains(&*it.path));
+            same = SameFiles::default();
         }
         let surroundings = Surroundings {
             links: keep_links(links, &owned, request.extent, folder),
             attributes,
+            same,
             packages: find_packages(read),
             git: GitState::read(folder),
             usage: request.redactable.is_none().then_some(run.usage),

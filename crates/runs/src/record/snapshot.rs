@@ -168,6 +168,18 @@ impl Snapshot {
         Ok(())
     }
 
+    /// Counts pipes and sockets among the files that are not kept where a recording left something of this name that
+    /// it did not keep.
+    pub(crate) fn leave_out_special(&mut self, not_kept: &BTreeSet<String>) {
+        for name in not_kept {
+            let place = format!("artifacts/{name}");
+            if matches!(self.files.get(&place), Some(Left::NoFile(_))) {
+                self.files.remove(&place);
+                self.not_kept.insert(name.clone());
+            }
+        }
+    }
+
     fn add_no_file(&mut self, path: &str, what: &'static str) {
         let place = format!("artifacts/{path}");
         self.files.insert(place, Left::NoFile(what));

@@ -8,12 +8,15 @@ use runseal_core::formats::run_bundle::recorded::{Attributes, ListedLink};
 
 use super::git::GitState;
 use super::languages::LanguagePackage;
+use super::same_files::SameFiles;
 
 /// All of it.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     pub(crate) links: Vec<ListedLink>,
     pub(crate) attributes: Vec<Attributes>,
+    /// Not of a redactable bundle.
+    pub(crate) same: SameFiles,
     pub(crate) packages: Vec<LanguagePackage>,
     pub(crate) git: Option<GitState>,
     /// Not of a redactable bundle.
@@ -44,6 +47,7 @@ impl Surroundings {
         environment.insert("links", Value::array(self.links.iter().map(link)));
         let attributes = self.attributes.iter().map(attributes_value);
         environment.insert("attributes", Value::array(attributes));
+        self.same.add_to(environment);
         let packages = self.packages.iter().map(LanguagePackage::to_value);
         environment.insert("packages", Value::array(packages));
         if let Some(git) = &self.git {

@@ -13,7 +13,7 @@ use runseal_archive::ContentDigester;
 use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
-use runseal_core::formats::archive::verify_archive;
+use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
 use runseal_core::formats::detect::Detected;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
@@ -79,7 +79,7 @@ impl Diagnose for UnpackError {
             Self::Read(error) => error.diagnosis(),
             Self::Faults(_) => Diagnosis::invalid(self, "ARCHIVE")
                 .located(Location::Named)
-                .hint("`runseal verify` says more"),
+                .hint("unpack it yourself and replay the folder, if you trust it; `runseal verify` says more"),
             Self::NoBundle => Diagnosis::unreadable(self, "UNKNOWN_FORMAT")
                 .located(Location::Named)
                 .hint("of archives, only those with a run bundle can be replayed; unpack others first"),
@@ -123,11 +123,18 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
             (top, detected)
         }
     };
+    // What may be unpacked otherwise elsewhere does not count here: names that differ only by letter case, and names
+    // that are not marked as UTF-8, which is how `zip` writes them. The bundle's own digests tell whether all arrived.
+    let is_fault =
+        |fault: &&ArchiveFault| !matches!(fault.kind, FaultKind::Alike | FaultKind::Unmarked);
+    let faults: Vec<ArchiveFault> = archive.faults().iter().filter(is_fault).cloned().collect();
+    let report = verify_archive(&faults);
     let format = match detected {
         Detected::Is(format @ (Format::RunBundle | Format::Redacted)) => format,
+        // What was not read to its end may have one.
+        _ if !report.is_valid() => return Err(UnpackError::Faults(report.findings().to_vec())),
         _ => return Err(UnpackError::NoBundle),
     };
-    let report = verify_archive(archive.faults());
     if !report.is_valid() {
         return Err(UnpackError::Faults(report.findings().to_vec()));
     }

@@ -111,6 +111,7 @@ pub(super) fn run(
         let assignment = Assignment {
             bounds,
             is_apart: false,
+            layered: None,
             looks_below: moved.as_ref().map(|moved| moved.copy.clone()),
             moved,
             // Others may move it there.

@@ -21,9 +21,11 @@ mod left_running;
 mod loopback;
 mod metadata;
 mod mounts;
+mod moved_folders;
 mod notify;
 mod observer;
 mod opening;
+mod other_names;
 mod overlays;
 mod ownership;
 mod plan;
@@ -226,6 +228,7 @@ fn in_namespaces(
             bounds,
             is_apart: true,
             looks_below: spec.layered.as_ref().map(|layered| layered.inside.clone()),
+            layered: spec.layered.clone(),
             moved: None,
             starts_in: starting_folder(spec),
             has_own_network: spec.ordinary.is_some(),

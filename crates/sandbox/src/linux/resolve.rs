@@ -285,6 +285,11 @@ impl Root {
         }
     }
 
+    /// Opens a path that leads over no link.
+    pub(super) fn open_plainly(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        self.open_with(path, NO_LINKS, flags)
+    }
+
     fn open(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let within = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         self.open_with(path, within, flags)

@@ -346,6 +346,7 @@ mod tests {
         Observe {
             most_files,
             most_programs: 1,
+            looks_at_programs: false,
         }
     }
 

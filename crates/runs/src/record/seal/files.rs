@@ -233,8 +233,21 @@ impl Sealing<'_> {
                 }
                 Changed::Deleted => given.deleted.push(path),
                 Changed::Link { target } => given.links.push(link_of(path, target)?),
-                Changed::Pipe => return Err(left(path, "it is a named pipe")),
-                Changed::Socket => return Err(left(path, "it is a socket")),
+                Changed::Pipe | Changed::Socket => {
+                    let what = match change.now {
+                        Changed::Pipe => "named pipe",
+                        _ => "socket",
+                    };
+                    accesses.gaps.insert(CaptureGap {
+                        kind: "not-kept".to_owned(),
+                        detail: format!(
+                            "the {what} `{}` was left: a bundle has its name only",
+                            path.escape_debug()
+                        ),
+                    });
+                    given.not_kept.get_or_insert_default();
+                    note_left_out(&change.path, &mut given);
+                }
                 Changed::Device => return Err(left(path, "it is a device")),
             }
         }
