@@ -221,3 +221,21 @@ fn self_contained_bundle_has_what_was_looked_at_in_the_systems_folders() {
         "{environment}"
     );
 }
+
+#[test]
+fn link_on_the_way_is_kept_where_its_path_was_written_with_two_slashes() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let outside = project.path("../outside");
+    fs::create_dir_all(outside.join("etc")).unwrap();
+    fs::write(outside.join("settings"), "days = 9\n").unwrap();
+    std::os::unix::fs::symlink("../settings", outside.join("etc/settings")).unwrap();
+    let outside = outside.canonicalize().unwrap();
+    let input = outside.to_str().unwrap();
+    let script = format!("exec 3< {input}/etc//settings; read line <&3; echo $line");
+    project.record("r1", &["--input", input, "--", "sh", "-c", &script]);
+    fs::remove_dir_all(&outside).unwrap();
+    project.assert_reproduced("r1");
+}

@@ -353,8 +353,9 @@ impl Watch {
         let asked = self.path_of(listener, call, place, false)?;
         if let Some(known) = self.known.get(&asked) {
             let path = known.clone()?;
-            let asked = resolve::is_plain(&asked).then_some(asked.as_slice());
-            self.seen.note_file(path.clone(), asked, how, || None);
+            let asked = resolve::plain(&asked);
+            self.seen
+                .note_file(path.clone(), asked.as_deref(), how, || None);
             return Some(path);
         }
         let mut names = self.other_names.take();
@@ -466,9 +467,9 @@ impl Watch {
     }
 
     fn note(&mut self, asked: &[u8], target: Target, how: Use) {
-        let asked = resolve::is_plain(asked).then_some(asked);
+        let asked = resolve::plain(asked);
         let Target { path, stat, .. } = target;
-        let new = self.seen.note_file(path, asked, how, || stat);
+        let new = self.seen.note_file(path, asked.as_deref(), how, || stat);
         if let (Some(file), Some(on_file)) = (new, &self.on_file)
             && file.kind == ObservedKind::File
             && (how.reads || how.executes)
