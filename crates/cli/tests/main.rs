@@ -12,6 +12,7 @@
 
 mod agents_in_the_wild;
 mod answer_schemas;
+mod assess_models;
 mod bags;
 mod bounded_memory;
 mod canon_and_hash;

@@ -103,5 +103,5 @@ pub fn with_findings(intent: &Intent, found: &[Assessed]) -> Result<Intent, Refu
     }
     let mut context = intent.context().clone();
     context.insert("findings", Value::array(all.iter().map(Assessed::to_value)));
-    Intent::new(intent.goal(), intent.constraints(), context)
+    intent.with_context(context)
 }

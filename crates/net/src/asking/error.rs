@@ -18,7 +18,7 @@ pub enum AskError {
     #[error("the key in {} has characters that cannot be sent", .0.key_variable())]
     BadKey(Provider),
     /// The server does not accept the key.
-    #[error("{} does not accept the key (status {status}): {said}", provider.name())]
+    #[error("{} does not accept the key (status {status}): {said}", .provider.name())]
     Key {
         /// Who was asked.
         provider: Provider,

@@ -49,7 +49,7 @@ pub enum Answering {
 }
 
 /// The settings of an [`Asker`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct AskOptions {
     /// Whose API is spoken.
     pub provider: Provider,
@@ -132,7 +132,7 @@ impl Asker {
         let address = proxy
             .entrance()
             .open(listener, Admission::Holders(credentials))?;
-        let _guard = proxy.handle().enter();
+        let guard = proxy.handle().enter();
         let watch = |kind: SignalKind| signal(kind).map_err(system);
         let signals = [
             watch(SignalKind::interrupt())?,
@@ -140,7 +140,7 @@ impl Asker {
             watch(SignalKind::hangup())?,
         ];
         let client = Client::builder(TokioExecutor::new()).build_http();
-        drop(_guard);
+        drop(guard);
         Ok(Self {
             proxy,
             address,
@@ -173,7 +173,7 @@ impl Asker {
             let before = self.proxy.replayed();
             let answer = self
                 .exchange(&body)
-                .and_then(|arrived| self.text_of(&arrived));
+                .and_then(|arrived| arrived.text(self.provider));
             let fault = match answer.and_then(|text| read(&text).map_err(AskError::Unreadable)) {
                 Ok(taken) => return Ok(taken),
                 Err(fault) => fault,
