@@ -12,7 +12,9 @@
 
 mod agents_in_the_wild;
 mod answer_schemas;
+mod assess_failures;
 mod assess_models;
+mod assess_support;
 mod bags;
 mod bounded_memory;
 mod canon_and_hash;
@@ -42,6 +44,7 @@ mod job_walk_through;
 mod kernel;
 mod library;
 mod lint_and_assess;
+mod lint_assessors;
 mod log;
 mod log_ledgers;
 mod log_statements;

@@ -28,11 +28,16 @@ pub struct ModelArgs {
     #[arg(long, value_enum, conflicts_with = "with")]
     provider: Option<ProviderName>,
     /// The model; default: gpt-5 or claude-sonnet-4-5.
-    #[arg(long, requires = "provider", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(long, requires = "provider", conflicts_with = "with", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     model: Option<String>,
     /// The server's address, for example http://127.0.0.1:8080/v1; default: OPENAI_BASE_URL or ANTHROPIC_BASE_URL, else the
     /// provider's own.
-    #[arg(long, value_name = "URL", requires = "provider")]
+    #[arg(
+        long,
+        value_name = "URL",
+        requires = "provider",
+        conflicts_with = "with"
+    )]
     base_url: Option<String>,
     /// The most questions to a model about one intent. Up to 80 constraints take one; what is far apart in a longer list is
     /// compared as far as questions are left.
@@ -126,6 +131,7 @@ impl ModelArgs {
             name,
             most: usize::from(self.requests),
             is_live,
+            is_complete: true,
             folder,
         }))
     }
@@ -172,6 +178,8 @@ pub struct ModelAssessor {
     name: String,
     most: usize,
     is_live: bool,
+    /// Whether every question so far had its answer.
+    is_complete: bool,
     /// Where the recording is made if the user named no place for it.
     folder: Option<PrivateFolder>,
 }
@@ -204,6 +212,7 @@ impl ModelAssessor {
             ui::note("there are no constraints to compare, so no model was asked");
         }
         let mut heard = Heard::default();
+        let was_complete = std::mem::replace(&mut self.is_complete, false);
         for (at, chunk) in plan.chunks.iter().enumerate() {
             if self.is_live && plan.chunks.len() > 1 {
                 ui::note(&format!(
@@ -223,6 +232,7 @@ impl ModelAssessor {
             heard.left_out.extend(said.left_out);
             heard.invented += said.invented;
         }
+        self.is_complete = was_complete;
         let coverage = Coverage {
             questions: plan.chunks.len(),
             pairs: plan.pairs,
@@ -256,9 +266,9 @@ impl ModelAssessor {
                 let _kept: PathBuf = folder.keep();
             }
         }
-        if outcome.unused > 0 && !self.is_live {
+        if outcome.unused > 0 && self.is_complete && !self.is_live {
             ui::note(&format!(
-                "{} answers of the recording were not asked for; --requests may have been another number",
+                "the recording has more answers than were asked for ({}); --requests may have been another number",
                 outcome.unused
             ));
         }
