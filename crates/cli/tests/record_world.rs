@@ -226,3 +226,46 @@ fn world_is_shown_and_hides_what_is_named() {
         );
     }
 }
+
+#[test]
+fn device_is_there_for_whoever_names_it_and_a_replay_asks_for_it() {
+    let has_it = fs::metadata("/dev/fuse").is_ok_and(|it| it.permissions().mode() & 0o006 == 0o006);
+    if !has_isolation() || !has_it {
+        return;
+    }
+    let script = "test -c /dev/fuse && (: 3<>/dev/fuse) 2>/dev/null && echo opened || echo none";
+    for project in projects() {
+        for level in ["namespaces", "landlock"] {
+            let record = |name: &str, device: &[&str]| {
+                let given = ["--sandbox", level, "--run-id", name];
+                let command = ["--", "sh", "-c", script];
+                run(&mut in_home(&project, &[&given, device, &command].concat()))
+            };
+            let [without, with] = [format!("{level}-0"), format!("{level}-1")];
+            let ran = record(&without, &[]);
+            assert_eq!(ran.stdout, "none\n", "{level}: {}", ran.stderr);
+            let ran = record(&with, &["--device", "/dev/fuse"]);
+            assert_eq!(ran.stdout, "opened\n", "{level}: {}", ran.stderr);
+            let bundle = format!("RUN_BUNDLE/{with}");
+            let environment = project.read(&format!("{bundle}/RUN_ENVIRONMENT.json"));
+            assert!(
+                environment.contains("could use the device `/dev/fuse`"),
+                "{environment}"
+            );
+            let replay = |device: &[&str]| {
+                let asked = ["replay", &bundle, "--sandbox", level];
+                run(&mut project.command(&[&asked, device].concat()))
+            };
+            let ran = replay(&[]);
+            assert!(ran.stdout.contains("NOT REPLAYABLE"), "{level}: {ran:?}");
+            assert!(ran.stdout.contains("`/dev/fuse`"), "{level}: {ran:?}");
+            let ran = replay(&["--device", "/dev/fuse"]);
+            assert_eq!(ran.code, Some(0), "{level}: {ran:?}");
+        }
+        for refused in ["/dev/vda", "/dev/mem", "/etc/passwd", "/dev/stdin"] {
+            let ran = run(&mut in_home(&project, &["--device", refused, "--", "true"]));
+            assert_eq!(ran.code, Some(2), "{refused}: {ran:?}");
+            assert!(ran.stderr.starts_with("DEVICE"), "{refused}: {ran:?}");
+        }
+    }
+}

@@ -84,6 +84,7 @@ fn replay_that_would_leave_more_than_it_may_write_is_refused_before_it_runs() {
             secrets: BTreeMap::new(),
             compare: Rules::default(),
             new_files: None,
+            devices: &[],
             watching: Watching::default(),
             models: None,
         };

@@ -125,9 +125,9 @@ impl From<RecordError> for Error {
     fn from(error: RecordError) -> Self {
         match error {
             RecordError::AskedModels => Self::new("MODELS", error.to_string()),
-            RecordError::NamesNoFiles | RecordError::ComparesExactly => {
-                Self::new("USAGE", error.to_string())
-            }
+            RecordError::NamesNoFiles
+            | RecordError::ComparesExactly
+            | RecordError::UsesNoDevices => Self::new("USAGE", error.to_string()),
             _ => Self::new("REPLAY", with_cause(&error)),
         }
     }

@@ -148,6 +148,7 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
         secrets: Default::default(),
         compare: Default::default(),
         new_files: None,
+        devices: &[],
         watching: Watching::default(),
     };
     let replayed = replay_bundle(

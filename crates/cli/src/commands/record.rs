@@ -22,7 +22,7 @@ use super::log::{LogPlace, append_target};
 use super::record_error::{Doing, apply_error, record_error};
 use super::record_streams::{CommandStreams, pass_on};
 use super::record_variables::{parse_parameters, parse_variables};
-use super::record_world::{BoundArgs, show_world, world_of_caller};
+use super::record_world::{BoundArgs, parse_devices, show_world, world_of_caller};
 use super::redact::RedactableArgs;
 use super::sandbox_level::SandboxArgs;
 use super::seal::parse_run_id;
@@ -122,6 +122,10 @@ pub struct Args {
     /// repeated.
     #[arg(long, value_name = "PATH")]
     hide: Vec<PathBuf>,
+    /// A device below /dev that the command may use, or a folder of them: `/dev/dri`, `/dev/nvidia0`. What it answers
+    /// is not sealed, and a replay needs one too. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    device: Vec<PathBuf>,
     /// Print what the command would see of this machine, and run nothing.
     #[arg(long)]
     show_world: bool,
@@ -191,7 +195,7 @@ fn refuse_default_link(out: &Path) -> Result<(), CliError> {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if args.show_world {
         let folder = std::env::current_dir().unwrap_or_default();
-        return show_world(&args.world(&folder), args.is_json());
+        return show_world(&args.world(&folder)?, args.is_json());
     }
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
@@ -291,7 +295,7 @@ impl Args {
                 terminal_variables: streams.variables,
                 fixed_time: self.fixed_time,
                 models,
-                world: self.world(&folder),
+                world: self.world(&folder)?,
                 is_of_bundle: false,
                 limits,
                 folder,
@@ -311,9 +315,10 @@ impl Args {
         })
     }
 
-    /// The user's own world, with what was opened and hidden by name.
-    fn world(&self, folder: &Path) -> World {
-        world_of_caller(folder, &self.input, &self.hide)
+    /// The user's own world, with what was opened, hidden and given by name.
+    fn world(&self, folder: &Path) -> Result<World, CliError> {
+        let devices = parse_devices(&self.device)?;
+        Ok(world_of_caller(folder, (&self.input, &self.hide), devices))
     }
 
     fn terms(&self) -> Result<Terms, CliError> {

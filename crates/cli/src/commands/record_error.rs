@@ -143,6 +143,7 @@ pub fn record_error(
             "leave --fork-at out; `runseal record --proxy` records what models are asked",
         ),
         RecordError::NamesNoFiles => CliError::usage(message, "leave --input out"),
+        RecordError::UsesNoDevices => CliError::usage(message, "leave --device out"),
         RecordError::ComparesExactly => CliError::usage(message, "leave --compare out"),
         RecordError::ProxySecret(_) => CliError::new(
             Outcome::Invalid,

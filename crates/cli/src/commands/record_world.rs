@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::Dialect;
 use runseal_core::verify::Outcome;
 use runseal_report::reveal;
-use runseal_runs::world::{Choices, HIDDEN, World};
+use runseal_runs::world::{Choices, HIDDEN, World, find_devices};
 use runseal_sandbox::{Limits, ViewAccess};
 
 use super::record::parse_size;
@@ -39,13 +39,33 @@ impl BoundArgs {
     }
 }
 
+/// The device files that `--device` names.
+pub fn parse_devices(given: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    let mut devices = Vec::new();
+    for path in given {
+        let found = find_devices(path).map_err(|error| {
+            CliError::new(Outcome::Unreadable, "DEVICE", error.to_string())
+                .hint("name a character device below /dev, such as `--device /dev/dri`")
+        })?;
+        devices.extend(found);
+    }
+    devices.sort();
+    devices.dedup();
+    Ok(devices)
+}
+
 /// The world of whoever runs this, with what was opened and hidden by name.
-pub fn world_of_caller(folder: &Path, opened: &[PathBuf], hidden: &[PathBuf]) -> World {
+pub fn world_of_caller(
+    folder: &Path,
+    (opened, hidden): (&[PathBuf], &[PathBuf]),
+    devices: Vec<PathBuf>,
+) -> World {
     let absolute = |paths: &[PathBuf]| paths.iter().map(|path| plain(&folder.join(path))).collect();
     World::of_caller(&Choices {
         shell: std::env::vars_os().collect(),
         opened: absolute(opened),
         hidden: absolute(hidden),
+        devices,
     })
 }
 
@@ -79,6 +99,9 @@ pub fn show_world(world: &World, as_json: bool) -> Result<Outcome, CliError> {
             ViewAccess::Layered => "writable, and thrown away",
         };
         text.push_str(&format!("  {}: {access}\n", place.inside.display()));
+    }
+    for path in &world.devices {
+        text.push_str(&format!("  {}: a device\n", path.display()));
     }
     text.push_str("  the current folder: writable; what changes there is sealed\n");
     text.push_str(

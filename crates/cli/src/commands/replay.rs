@@ -26,6 +26,7 @@ use super::engine::PolicyArgs;
 use super::record::parse_rules;
 use super::record_error::{Doing, record_error};
 use super::record_variables::parse_variables;
+use super::record_world::parse_devices;
 use super::replay_refused::Refused;
 use super::sandbox_level::SandboxArgs;
 use super::{replay_intent, replay_job, replay_pack};
@@ -86,6 +87,10 @@ pub struct Args {
     /// How to print.
     #[arg(long, default_value = "human", value_parser = ["human", "json"])]
     format: String,
+    /// For a recorded run: a device below /dev, or a folder of them, that the command may use. A bundle says which its
+    /// command had; without this option none is shown. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    device: Vec<PathBuf>,
     /// For a recorded run: keep what the command leaves and prints now in this new folder, with the answer as
     /// replay.json. With --times, of the first run that differs.
     #[arg(long, value_name = "DIR")]
@@ -178,6 +183,7 @@ fn check_options(args: &Args, replayed: Format) -> Result<(), CliError> {
         ("--engine", args.engine.is_some()),
         ("--input", !args.input.is_empty()),
         ("--compare", !args.compare.is_empty()),
+        ("--device", !args.device.is_empty()),
         ("--out", args.out.is_some()),
         ("--same-environment", args.same_environment),
         ("--times", args.times != 1),
@@ -254,12 +260,14 @@ fn replay_run_bundle(
         }
         None => None,
     };
+    let devices = parse_devices(&args.device)?;
     let options = RecordedOptions {
         compare,
         new_files: new_files.as_ref(),
         times: args.times,
         same_environment: args.same_environment,
         given: &args.input,
+        devices: &devices,
         folder: None,
         search: std::env::var_os("PATH"),
         limits: args.policy.recorded(),

@@ -158,6 +158,16 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
             ),
         );
     }
+    for device in &run.world.devices {
+        let name = device.display().to_string();
+        found.gap(
+            "device",
+            format!(
+                "the command could use the device `{}`, whose answers are not in the bundle",
+                name.escape_debug()
+            ),
+        );
+    }
     if let Some(gap) = &run.fixed_time.gap {
         found.gap("fixed-time", gap.as_str());
     }

@@ -118,6 +118,9 @@ pub enum RecordError {
     /// A replay of an engine's run was given rules for comparing.
     #[error("an engine's results are compared exactly, as document 004 demands")]
     ComparesExactly,
+    /// A replay of an engine's run was given devices.
+    #[error("an engine uses no devices")]
+    UsesNoDevices,
     /// The bundle does not verify.
     #[error("the bundle would not verify")]
     Rejected(Vec<Finding>),

@@ -43,6 +43,7 @@ use super::terms::{Terms, TermsError};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
 use crate::run::withheld::WithheldResults;
+use crate::world::{World, recorded_devices};
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::models::{ModelTraffic, StartReplay};
 
@@ -73,6 +74,8 @@ pub struct RecordedOptions<'a> {
     pub compare: Rules,
     /// Where what the first run leaves that differs is kept, or the last one's if none does.
     pub new_files: Option<&'a NewFiles<'a>>,
+    /// Devices that the command may use, as [`crate::world::find_devices`] gives them.
+    pub devices: &'a [PathBuf],
     /// How it is watched.
     pub watching: Watching,
     /// Starts a session that answers model calls from the recording; `None` if that is not
@@ -163,6 +166,16 @@ pub(crate) fn replay_recorded(
             "there is no RUN_ENVIRONMENT.json: interpreters and libraries cannot be compared",
             options.same_environment,
         ),
+    }
+    // What a bundle names is shown to nobody for that; whoever replays says so.
+    let is_given = |name: &String| options.devices.iter().any(|path| path == Path::new(name));
+    for device in recorded_devices(environment) {
+        if !is_given(&device) {
+            replay.rules[5].push(format!(
+                "the command had the device `{}`; if this machine has it, `--device` gives it",
+                device.escape_debug()
+            ));
+        }
     }
     replay.rules[0].extend(find_missing_hands(run, environment));
     let cancel = options.watching.cancel.as_ref();
@@ -424,7 +437,10 @@ fn command_of(
         folder: restored.folder.clone(),
         appears_at: appears_at(environment),
         inputs: Vec::new(),
-        world: world.to_world(),
+        world: World {
+            devices: options.devices.to_vec(),
+            ..world.to_world()
+        },
         parameters,
         variables: passed,
         secrets,

@@ -124,6 +124,7 @@ impl ReplayWorld {
             left_out: Vec::new(),
             ordinary: self.is_ordinary.then(Ordinary::of_caller),
             also_hidden: Vec::new(),
+            devices: Vec::new(),
         }
     }
 

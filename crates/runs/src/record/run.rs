@@ -220,6 +220,7 @@ pub fn run_command(
     spec.current_dir.clone_from(&command.appears_at);
     spec.ordinary.clone_from(&command.world.ordinary);
     spec.view = command.world.view.clone();
+    spec.devices.clone_from(&command.world.devices);
     // Whatever the home folder holds, it is not this.
     spec.view.hidden.push(store.path().to_owned());
     let mut shown = Vec::new();

@@ -5,6 +5,7 @@
 //! contains decides anything: no link, no `#!` line, no pyvenv.cfg, no configuration of git. docs/world.md is this
 //! module for people.
 
+mod devices;
 mod hidden;
 mod toolchain;
 mod variables;
@@ -17,6 +18,8 @@ use std::path::{Component, Path, PathBuf};
 use runseal_core::canon::Value;
 use runseal_sandbox::{Ordinary, View, ViewAccess, ViewPlace};
 
+pub(crate) use devices::recorded_devices;
+pub use devices::{DeviceError, find_devices};
 pub use hidden::{HIDDEN, HiddenKind};
 pub use toolchain::Toolchain;
 pub use variables::{PASSED, PASSED_BEGINNINGS, Variables};
@@ -48,6 +51,8 @@ pub struct World {
     pub ordinary: Option<Ordinary>,
     /// What the caller hid beside the table.
     pub also_hidden: Vec<PathBuf>,
+    /// Devices that the caller named, beside those that every command has.
+    pub devices: Vec<PathBuf>,
 }
 
 /// What a user chose.
@@ -59,6 +64,8 @@ pub struct Choices {
     pub opened: Vec<PathBuf>,
     /// Paths that are hidden, absolute.
     pub hidden: Vec<PathBuf>,
+    /// Device files, as [`find_devices`] gives them.
+    pub devices: Vec<PathBuf>,
 }
 
 impl World {
@@ -121,6 +128,7 @@ impl World {
             left_out: divided.left_out,
             ordinary: Some(Ordinary::of_caller()),
             also_hidden: choices.hidden.clone(),
+            devices: choices.devices.clone(),
         }
     }
 
@@ -156,6 +164,10 @@ impl World {
         value.insert("places", Value::array(self.view.places.iter().map(place)));
         let own = ["/proc", "/dev", "/tmp", "/var/tmp", "/dev/shm"];
         value.insert("private", Value::array(own));
+        if !self.devices.is_empty() {
+            let devices = self.devices.iter().map(|path| text(path));
+            value.insert("devices", Value::array(devices.collect::<Vec<_>>()));
+        }
         // Homes of others are hidden too; whose they are is nobody's business.
         let table = HIDDEN.iter().flat_map(|kind| kind.paths);
         let table = table.map(|path| match path.starts_with('/') {

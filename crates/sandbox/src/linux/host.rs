@@ -386,6 +386,7 @@ fn make_fence(
         readable,
         writable,
         terminals: vec![fence::OWN_TERMINAL.into()],
+        devices: spec.devices.clone(),
     })
 }
 

@@ -72,6 +72,7 @@ pub(super) fn make_plan(
         readable: vec![PathBuf::from("/")],
         writable,
         terminals: vec![fence::OWN_TERMINAL.into(), fence::TERMINALS.into()],
+        devices: spec.devices.clone(),
     };
     let environment = spec
         .environment()
