@@ -175,6 +175,16 @@ def make_context_bundles():
     case("schema-stats-is-a-list", put(["stats"], []))
     case("schema-node-status-unknown", put(["root_node", "status"], "done"))
     case("schema-version-missing", drop("schema_version"))
+    # What is not there silences what needs it: these have one finding each, or one more that does not need it.
+    case("schema-node-questions-missing", drop("root_node", "unresolved_questions"), base="ok-questions")
+    case("schema-question-id-missing", drop("unresolved_questions", 0, "id"), base="ok-questions")
+
+    def by_id_in_part(bundle):
+        """A child that is not given may ask the question that differs."""
+        bundle["root_node"]["children"] = ["node_" + "0" * 16]
+        bundle["unresolved_questions"][0]["information_gain"] = 1
+
+    case("bs23-question-may-be-of-a-child-that-is-not-given", by_id_in_part, base="ok-questions")
     case("bs1-version-not-semver", put(["schema_version"], "0.1"))
     case("bs3-outputs-unsorted", second_output("a.md"), finish=output_ids)
     case("bs4-constraints-unsorted", reverse("root_node", "constraints"), finish=node_ids)
@@ -389,6 +399,8 @@ def make_patches():
     case("ps5-path-twice", lambda p: p["operations"].insert(1, copy.deepcopy(p["operations"][0])),
          finish=total)
     case("ps6-create-without-content", drop("operations", 0, "content"), finish=total)
+    case("ps6-create-without-content-and-a-total", drop("operations", 0, "content"))
+    case("ps6-content-is-a-number", put(["operations", 0, "content"], 7))
     case("ps6-delete-with-content", put(["operations", delete, "content"], ""))
     case("ps7-total-wrong", put(["total_bytes"], 1))
     case("ps7-total-is-a-text", put(["total_bytes"], "1"))
@@ -432,6 +444,12 @@ def make_evidence():
     case("ev2-hash-is-a-number", put(["action_results", 0, "sha256"], 1))
     case("ev2-path-missing", drop("action_results", 0, "path"))
     case("ev3-passed-is-a-text", put(["test_results", 0, "passed"], "yes"))
+    case("ev2-status-missing", drop("action_results", 0, "status"))
+    case("ev2-exit-code-is-a-text", put(["action_results", 0, "exit_code"], "1"))
+    case("ev2-action-missing", drop("action_results", 0, "action"), base="ok-contents")
+    case("ev2-written-hash-is-a-number", put(["action_results", 0, "sha256"], 1), base="ok-contents")
+    case("ev3-passed-missing", drop("test_results", 0, "passed"))
+    case("schema-proposal-hash-missing", drop("proposal_hash"), base="ok-contents")
     case("ev3-id-empty", put(["test_results", 0, "test_id"], ""))
     case("ev3-exit-code-with-fraction", put(["test_results", 0, "exit_code"], 0.5))
     case("ev4-complete-with-a-failure", put(["action_results", 0, "status"], "failure"))
@@ -444,6 +462,7 @@ def make_evidence():
         return next(entry for entry in evidence["contents"].values() if entry.get("text"))
 
     case("ev6-content-changed", lambda e: first(e).update(text=first(e)["text"] + "!"), base="ok-contents")
+    case("ev6-size-2-53", lambda e: first(e).update(size_bytes=2**53), base="ok-contents")
     case("ev6-size-wrong", lambda e: first(e).update(size_bytes=1), base="ok-contents")
     case("ev6-in-two-forms", lambda e: first(e).update(base64=""), base="ok-contents")
     case("ev6-base64-malformed", lambda e: (first(e).update(base64="?"), first(e).pop("text")), base="ok-contents")
@@ -595,6 +614,9 @@ def make_proxy_recordings():
     case("mi13-request-says-something-else", put(said, "Good bye"))
     case("mi13-request-to-another-path", put([*first, "request", "path"], "/v1/responses"))
     case("mi13-request-with-another-query", put(["interactions", 1, "request", "query"], "limit=3"))
+    case("mi6-prompt-hash-missing", drop(*first, "prompt_hash"))
+    case("mi13-request-missing", drop(*first, "request"))
+    case("mi14-response-missing", drop(*first, "response"))
     case("mi13-request-without-a-method", drop(*first, "request", "method"))
     case("mi13-member-no-longer-volatile", put(["capture", "volatile"], []))
     case("mi13-volatile-is-no-pointer", put(["capture", "volatile"], ["seed"]))
@@ -625,6 +647,7 @@ def make_proxy_recordings():
     fork_case("mi17-fork-of-other-calls", put(["model_id"], "example-9"))
 
     read = copy.deepcopy(recording)
+    read["model_id"] = "example-2"
     read["interactions"][0]["reading"] = {"api": "openai.chat", "text": "Hé"}
     read["interactions"][1]["reading"] = {"api": "models"}
     answer = kernel({"id": "m", "type": "message", "role": "assistant", "model": "example-2",
@@ -645,6 +668,8 @@ def make_proxy_recordings():
     def read_case(name, edit):
         edit_document("model-io", "ok-proxy-read", name, edit)
 
+    read_case("mi14-model-of-another-answer", put(["model_id"], "example-1"))
+
     last = ["interactions", 2]
     read_case("mi16-text-is-another", put([*first, "reading", "text"], "Ha"))
     read_case("mi16-text-left-out", drop(*first, "reading", "text"))
@@ -652,7 +677,7 @@ def make_proxy_recordings():
     read_case("mi16-api-is-another", put(["interactions", 1, "reading", "api"], "http"))
     read_case("mi16-tool-call-with-other-arguments",
               put([*last, "reading", "tool_calls", 0, "arguments"], '{"at":"/"}'))
-    read_case("mi16-model-is-another", put([*last, "reading", "model"], "example-3"))
+    read_case("mi16-model-is-another", lambda r: (put([*last, "reading", "model"], "example-3")(r), r.update(model_id="example-3")))
     read_case("mi16-tokens-fewer", put([*last, "tokens_output"], 1))
     read_case("mi16-usage-fewer", put([*last, "reading", "usage", "input_tokens"], 1))
     read_case("mi16-reading-is-a-text", put([*last, "reading"], "Look."))
@@ -731,6 +756,7 @@ def make_runners():
     case("rn3-os-unknown", put(["platform", "os"], "plan9"))
     case("rn3-node-version-without-v", put(["platform", "node_version"], "20.0.0"))
     case("rn4-isolation-none-in-a-process", put(["sandbox", "isolation_level"], "none"))
+    case("rn4-backend-missing", lambda r: (put(["sandbox", "isolation_level"], "none")(r), drop("sandbox", "backend")(r)))
     case("rn4-network-is-a-text", put(["sandbox", "network_blocked"], "yes"))
     case("rn5-timeout-below-bound", put(["limits", "timeout_ms"], 999))
     case("rn5-memory-zero", put(["limits", "max_memory_bytes"], 0))
@@ -798,6 +824,13 @@ def make_packs():
         run = without(json.loads((folder / "run.json").read_text()), "files", "self_hash")
         (folder / "run.json").write_text(json.dumps(run, indent=2))
 
+    case("pl2-name-missing", lambda f: rewrite(f / "policy.json", drop("name")))
+    case("pk3-policy-is-a-text", lambda f: rewrite(f / "run.json", put(["policy"], "default")))
+    case("pk3-version-with-a-leading-zero", lambda f: rewrite(f / "run.json", put(["run_schema_version"], "1.00.0")))
+    case("rs3-execution-missing", lambda f: rewrite(f / "run.json", drop("execution")))
+    case("rs3-outputs-twice", lambda f: rewrite(f / "run.json", lambda r: r["execution"].update(
+        outputs=r["execution"]["outputs"][:1] * 2,
+        total_output_bytes=2 * r["execution"]["outputs"][0]["size_bytes"])))
     case("ok-executed", member("evidence.json", hashes_alone), base="ok-contents")
     case("outside-minimal", minimal, base="ok-clarify", seal=False)
     case("pk1-bundle-missing", lambda f: (f / "bundle.json").unlink())
@@ -861,7 +894,7 @@ def make_packs():
     case("pk14-reasons-changed", member("run.json", put(["decision", "reasons"], ["fine"])), seal=False)
     case("pk14-file-changed", lambda f: (f / "bundle.json").write_text(
         (f / "bundle.json").read_text() + "\n"), seal=False)
-    case("pk14-commitment-is-a-word", member("run.json", put(["redaction"], "x")), base="ok-refuse")
+    case("pk14-commitment-of-a-word", member("run.json", put(["redaction"], {"commitment": "x"})), base="ok-refuse")
     case("pk14-file-not-listed", lambda f: (
         rewrite(f / "run.json", drop("files", "policy.json")), seal_pack(f)), seal=False)
     case("pk15-runner-of-another-time", member("runner.json", lambda r: r["timing"].update(
@@ -981,6 +1014,10 @@ def make_job_bundles():
 
     raw("jb1-key-twice", '{"artifacts":', '{"artifacts":[],"artifacts":')
     edit_folder("job-bundle", "ok-handbook", "jb1-no-manifest", lambda f: (f / "bundle.json").unlink())
+    case("jb2-root-hash-is-a-text", member(put(["hashes", "root_hash"], "x")), seal=False)
+    case("jb2-bundle-id-is-a-number", member(put(["bundle_id"], 7)), seal=False)
+    case("jb2-bundle-id-is-a-text", member(put(["bundle_id"], "x")), seal=False)
+    case("jb2-artifact-id-missing", member(drop("artifacts", 0, "artifact_id")), seal=False)
     case("jb2-message-missing", member(drop("message_id")))
     case("jb2-op-unknown", member(put(["steps", 0, "op"], "READ_ALL")))
     case("jb2-version-of-another-protocol", member(put(["bundle_version"], "4.0.0")))
@@ -1106,6 +1143,14 @@ def make_receipts():
     case("rc8-failure-without-a-reason", put(["outcome"], "FAILURE"))
     case("rc8-step-without-a-result", put(["steps", 0, "result"], None))
     case("rc1-steps-missing", drop("steps"))
+    case("rc1-result-missing", drop("steps", 0, "result"))
+    case("rc1-error-is-a-text", put(["error"], "no such section"))
+    case("rc1-outcome-of-a-step-missing", lambda r: (drop("steps", 0, "outcome")(r), put(["outcome"], "FAILURE")(r)))
+    for member in ("parent_receipt_hash", "receipt_index"):
+        value = copy.deepcopy(chain)
+        del value[-1][member]
+        receipt_hash(value[-1])
+        write(f"rc1-{member.replace('_', '-')}-of-the-last-missing", value)
     case("rc9-root-of-nothing", put(["root_hash"], "0" * 64))
     case("rc9-artifact-of-no-step", put(["artifacts", 0, "sha256"], sha("another")))
     case("rc9-size-of-another", lambda r: r["steps"][0]["result"].update(bytes=1))
@@ -1298,6 +1343,30 @@ def make_run_bundles():
         ["variables", "RUNSEAL_PARAM_unit"], "inch")))
     lean("rb15-program-of-another-hash", member("RUN_META.json", put(
         ["engine_executable_sha256"], "0" * 64)))
+    # What is missing silences RB13 and RB15: another rule asks for it.
+    for name in ("failed",):
+        lean(f"rb18-{name.replace('_', '-')}-missing", member("RUN_OUTPUT.json", drop(name)))
+    lean("rb18-parameters-missing", member("RUN_INPUT.json", drop("parameters")))
+    lean("rb18-files-missing", member("RUN_INPUT.json", drop("files")))
+    lean("rb18-digest-of-what-was-read-missing", member("RUN_INPUT.json", drop("files", 2, "sha256")))
+    lean("rb16-variables-missing", member("RUN_ENVIRONMENT.json", drop("variables")))
+    lean("rb15-parameter-of-no-variable", member("RUN_INPUT.json", drop("environment", "RUNSEAL_PARAM_unit")))
+    # 2^53 - 1 is the largest integer that every reader tells from its neighbours.
+    lean("ok-count-2-53-less-1", member("RUN_ENVIRONMENT.json", put(["usage"], {"wall_ms": 2**53 - 1})))
+    lean("rb16-count-2-53", member("RUN_ENVIRONMENT.json", put(["usage"], {"wall_ms": 2**53})))
+    lean("rb18-time-2-53", lambda f: ((f / "INPUT_SCHEMA.json").write_text("{}"), member(
+        "RUN_INPUT.json", put(["fixed_time"], 2**53))(f)))
+
+    def interrupted(has_failed):
+        def change(folder):
+            (folder / "OUTPUT_SCHEMA.json").write_text("{}")
+            member("RUN_OUTPUT.json", lambda v: v.update(interrupted=2, failed=has_failed))(folder)
+        return change
+
+    lean("ok-interrupted", interrupted(True))
+    lean("rb15-interrupted-and-says-it-did-not-fail", interrupted(False))
+    lean("rb16-streams-of-another-word", member("RUN_ENVIRONMENT.json", put(["streams"], {"stdin": "x"})))
+
     lean("rb15-file-of-the-machine-twice", member("RUN_ENVIRONMENT.json", lambda v: v["files"].append(
         v["files"][0])))
     def no_commitment(folder):
@@ -1327,6 +1396,20 @@ def make_run_bundles():
         lines = sums_path.read_text().splitlines(keepends=True) + [f"{sha(text)}  {name}\n"]
         sums_path.write_text("".join(sorted(lines, key=lambda line: line.split("  ", 1)[1])))
 
+    def with_terminal(shown, listed=None):
+        def change(folder):
+            add_file(folder, "logs/terminal.cast", shown, "LOG", "application/octet-stream")
+            data = (shown if listed is None else listed).encode()
+            entry = {"bytes": len(data), "mode": "644", "path": "terminal.cast", "sha256": sha(data),
+                     "stored": "logs/terminal.cast"}
+            streams = dict.fromkeys(("stdin", "stdout", "stderr"), "terminal")
+            member("RUN_ENVIRONMENT.json", lambda v: v.update(
+                streams=streams, terminal={"columns": 80, "rows": 24, "recording": entry}))(folder)
+        return change
+
+    cast = '{"version":2,"width":80,"height":24}\n[0.5,"o","3\\r\\n"]\n'
+    lean("ok-terminal", lambda f: with_terminal(cast)(f))
+    lean("rb13-terminal-showed-something-else", lambda f: with_terminal(cast, cast.replace("3", "4"))(f))
     for folder_name, role in [("inputs", "INPUT"), ("logs", "LOG"), ("exact", "ARTIFACT")]:
         case(f"rb13-file-in-{folder_name}-that-nobody-lists", lambda f, at=folder_name, role=role: add_file(
             f, f"{at}/more.txt", "measured 42\n", role, "text/plain"))

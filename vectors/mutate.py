@@ -2,7 +2,8 @@
 """Makes mutants of the valid vectors, to compare two verifiers with: mutate.py FOLDER COUNT [SEED].
 
 Each mutant lies in FOLDER/<number>/. Half of them have the hashes put right that a forger would put right, so that
-they get past the first one. The same seed gives the same mutants.
+they get past the first one. The same seed gives the same mutants. Instead of a count, `every` takes away each member of each
+document in turn, and `mistyped` gives each a value of another type.
 """
 
 import copy
@@ -24,8 +25,8 @@ import run_bundle  # noqa: E402
 DOCUMENTS = ("context-bundle", "proposal", "patch", "evidence", "runner", "ledger", "receipt", "model-io")
 FOLDERS = ("pack", "job-bundle", "run-bundle", "redacted-bundle")
 DIALECTS = {"job-bundle": "job", "receipt": "job", "run-bundle": "jcs", "redacted-bundle": "jcs"}
-VALUES = ("null", "true", "false", "0", "-1", "1.5", "5.0e1", "101", "9007199254740993", '""', '"x"', '"../x"', "[]", "{}",
-          '[null]', '[5,"x"]', '{"x":1}', '"BUNDLE"', '"complete"', '"sha256:' + "0" * 64 + '"', '"2023-11-14T23:59:60Z"')
+VALUES = ("null", "true", "false", "0", "-1", "1.5", "5.0e1", "101", "9007199254740991", "9007199254740992", "9007199254740993", '""', '"x"', '"../x"', "[]", "{}",
+          '[null]', '[5,"x"]', '{"x":1}', '"BUNDLE"', '"complete"', '"sha256:' + "0" * 64 + '"', '"2023-11-14T23:59:60Z"', '"\\ud800"')
 
 
 def places(value, found=None):
@@ -89,8 +90,9 @@ def write(rng, value, dialect, is_exact):
     except NoForm:
         return None
     if not is_exact and rng.random() < 0.1:
-        text = json.dumps(json.loads(text), indent=1, ensure_ascii=False)
-    return text.encode("utf-8", "surrogatepass")
+        text = json.dumps(json.loads(text), indent=1)
+    # A manifest ends with LF, and is then hashed without being parsed again.
+    return (text + "\n" if dialect == "job" and not is_exact else text).encode("utf-8", "surrogatepass")
 
 
 def put_right(name, value):
@@ -183,9 +185,13 @@ def mutate_folder(rng, name, files):
     """Changes one file of a folder, or which files there are."""
     files, paths = dict(files), sorted(files)
     path = rng.choice([one for one in paths if not one.endswith("_SCHEMA.json")])
-    kind = rng.randrange(12)
+    kind = rng.randrange(14)
     if kind == 0:
         del files[path]
+    elif kind == 12:
+        files[path] = rng.choice((Link("nowhere"), Link(path.split("/")[-1]), Link("../" + paths[0]), FOLDER))
+    elif kind == 13:
+        files[rng.choice(("artifacts", "empty", "engine/empty", "z.txt", "upstream/e/r/x.csv"))] = rng.choice((Link("."), FOLDER))
     elif kind == 1:
         files[rng.choice(("extra.txt", "artifacts/extra.json", "engine/x", "a/b.json", "zz.json"))] = b"{}"
     elif kind == 2:
@@ -197,8 +203,21 @@ def mutate_folder(rng, name, files):
         changed = mutate_document(rng, of or DIALECTS.get(name) and name or "", files[path])
         files[path] = changed
     if rng.random() < 0.6:
-        reseal(name, files)
+        kept = {one: data for one, data in files.items() if isinstance(data, bytes)}
+        others = {one: data for one, data in files.items() if one not in kept}
+        reseal(name, kept)
+        files = kept | others
     return files
+
+
+class Link:
+    """A symbolic link in place of a file."""
+
+    def __init__(self, target):
+        self.target = target
+
+
+FOLDER = object()  # an empty folder in place of a file
 
 
 def read_folder(root):
@@ -231,6 +250,70 @@ def sources():
     return found
 
 
+def documents(name, unit):
+    """The JSON documents of a unit, by path."""
+    files = {unit[0]: unit[1]} if isinstance(unit, tuple) else unit
+    for path, data in sorted(files.items()):
+        if path.endswith(".json") and not path.endswith("_SCHEMA.json"):
+            yield path, data
+
+
+def change_each(name, unit, is_deletion):
+    """The files of the unit with each member of each document taken away, or given another type, in turn."""
+    files = {unit[0]: unit[1]} if isinstance(unit, tuple) else unit
+    for path, data in documents(name, unit):
+        try:
+            count = len(places(parse(data)))
+        except NotJson:
+            continue
+        end = b"\n" if data.endswith(b"\n") else b""
+        for at in range(count):
+            value = parse(data)
+            holder, key = places(value)[at]
+            if is_deletion:
+                del holder[key]
+            else:
+                holder[key] = Number("7") if not isinstance(holder[key], Number) else "7"
+            for is_resealed in (False, True) if isinstance(unit, dict) or name in RESEALED else (False,):
+                changed = put_right(name, value) if is_resealed and isinstance(unit, tuple) else value
+                try:
+                    dialect = DIALECTS.get(name, "kernel")
+                    found = dict(files) | {path: canonical(changed, dialect).encode("utf-8", "surrogatepass") + end}
+                except NoForm:
+                    continue
+                if is_resealed and isinstance(unit, dict):
+                    reseal(name, found)
+                yield found
+
+
+RESEALED = ("context-bundle", "proposal", "receipt", "evidence")
+
+
+def write_files(here, files):
+    for path, data in files.items():
+        place = os.path.join(here, path)
+        try:
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            if isinstance(data, Link):
+                os.symlink(data.target, place)
+            elif data is FOLDER:
+                os.makedirs(place, exist_ok=True)
+            else:
+                with open(place, "wb") as file:
+                    file.write(data)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            pass  # something else lies in its place
+
+
+def in_turn(target, is_deletion):
+    at = 0
+    for name, units in sources():
+        for unit in units:
+            for files in change_each(name, unit, is_deletion):
+                write_files(os.path.join(target, f"{at:06}"), files)
+                at += 1
+
+
 def main(target, count, seed):
     rng, known = random.Random(seed), sources()
     for at in range(count):
@@ -240,13 +323,13 @@ def main(target, count, seed):
             files = {unit[0]: mutate_document(rng, name, unit[1])}
         else:
             files = mutate_folder(rng, name, unit)
-        for path, data in files.items():
-            os.makedirs(os.path.dirname(os.path.join(here, path)), exist_ok=True)
-            with open(os.path.join(here, path), "wb") as file:
-                file.write(data)
+        write_files(here, files)
 
 
 if __name__ == "__main__":
     sys.setrecursionlimit(10_000)
     shutil.rmtree(sys.argv[1], ignore_errors=True)
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    if sys.argv[2] in ("every", "mistyped"):
+        in_turn(sys.argv[1], sys.argv[2] == "every")
+    else:
+        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1)

@@ -26,6 +26,9 @@ make_debian_package() { # MACHINE FOLDER, as it is in the archive
   gzip -9n <"$2/CHANGELOG.md" >"$documents/NEWS.gz"
   gzip -9n <"$2/THIRD-PARTY-LICENSES.txt" >"$documents/THIRD-PARTY-LICENSES.txt.gz"
   cp packages/release/debian/copyright "$documents/copyright"
+  mkdir -p "$root/usr/share/runseal"
+  cp packages/release/debian/apparmor "$root/usr/share/runseal/apparmor"
+  install -m 755 packages/release/debian/postinst packages/release/debian/postrm "$root/DEBIAN/"
   cp packages/release/debian/overrides "$root/usr/share/lintian/overrides/runseal"
   printf 'runseal (%s) unstable; urgency=medium\n\n  * Release %s; NEWS.gz says what it brings.\n\n -- %s  %s\n' \
     "$version" "$version" "$(sed -n 's/^Maintainer: //p' packages/release/debian/control)" \

@@ -67,6 +67,14 @@ def nodes(bundle):
     return found
 
 
+def is_readable(bundle):
+    """Whether the root, the terminal nodes and every child are there, so that `nodes` has found all of them."""
+    wanted = [bundle.get("root_node")] + items(bundle, "terminal_nodes") + [
+        child for node, _, _ in nodes(bundle) for child in items(node, "children") if not is_text(child)]
+    lists = [bundle.get("terminal_nodes")] + [node.get("children") for node, _, _ in nodes(bundle)]
+    return all(map(is_object, wanted)) and all(map(is_list, lists))
+
+
 def questions(bundle):
     found = each(bundle, "unresolved_questions", "$")
     for node, place, _ in nodes(bundle):
@@ -261,13 +269,10 @@ class Tree:
     """The tree with children given as ids looked up among the terminal nodes."""
 
     def __init__(self, bundle):
-        self.terminal = {}
-        for node in items(bundle, "terminal_nodes"):
-            if text(node, "id") is not None:
-                self.terminal[node["id"]] = node
+        self.terminal = {text(node, "id") for node in items(bundle, "terminal_nodes")} - {None}
         self.nodes = self.depth = 0
-        self.leaves, self.leaf_places, self.unresolved, self.by_id = set(), [], [], []
-        self.is_whole = is_list(bundle.get("terminal_nodes")) and is_object(bundle.get("root_node"))
+        self.leaves, self.leaf_places, self.unresolved = set(), [], []
+        self.is_whole, self.is_named = is_object(bundle.get("root_node")), True
         if is_object(bundle.get("root_node")):
             self.descend(bundle["root_node"], "$.root_node", 0)
 
@@ -280,7 +285,7 @@ class Tree:
         elif not children:
             self.leaf_places.append((node, place))
             if text(node, "id") is None:
-                self.is_whole = False
+                self.is_named = False
             else:
                 self.leaves.add(node["id"])
         for child, below in each(node, "children", place):
@@ -289,7 +294,6 @@ class Tree:
             elif is_text(child):
                 self.nodes += 1
                 self.depth = max(self.depth, depth + 1)
-                self.by_id.append((child, node))
                 if child in self.terminal:
                     self.leaves.add(child)
                 else:
@@ -322,7 +326,7 @@ def check_leaves(bundle, findings):
         name = text(node, "id")
         if name is None:
             continue
-        if tree.is_whole and not tree.unresolved:
+        if tree.is_whole and tree.is_named and not tree.unresolved:
             findings.require(name in tree.leaves, "BS21", place)
         findings.require(name not in seen, "BS21", place)
         seen.setdefault(name, (node, place))
@@ -345,18 +349,18 @@ def check_tree(bundle, findings):
                 findings.add("BS22", place)
                 return
             seen.add(name)
-        if has(node, "parent_id") and NODE["parent_id"](node["parent_id"]) and (parent is not None or is_root):
-            findings.require(node["parent_id"] == parent, "BS22", f"{place}.parent_id")
+        given = each(bundle, "terminal_nodes", "$") if is_text(node) else [(node, place)]
+        for one, at in given:
+            if not is_text(node) or text(one, "id") == node:
+                if has(one, "parent_id") and NODE["parent_id"](one["parent_id"]) and (parent is not None or is_root):
+                    findings.require(one["parent_id"] == parent, "BS22", f"{at}.parent_id")
         for child, below in each(node, "children", place):
             visit(child, below, name, False)
 
-    visit(bundle.get("root_node"), "$.root_node", None, True)
-    parents = {child: text(node, "id") for child, node in Tree(bundle).by_id}
+    if is_object(bundle.get("root_node")):
+        visit(bundle["root_node"], "$.root_node", None, True)
     for node, place in each(bundle, "terminal_nodes", "$"):
         findings.require(not items(node, "children"), "BS22", f"{place}.children")
-        parent = parents.get(text(node, "id"))
-        if parent is not None and has(node, "parent_id") and NODE["parent_id"](node["parent_id"]):
-            findings.require(node["parent_id"] == parent, "BS22", f"{place}.parent_id")
 
 
 def check_open(bundle, findings):
@@ -364,15 +368,15 @@ def check_open(bundle, findings):
     tree, top, everywhere = Tree(bundle), bundle.get("unresolved_questions"), nodes(bundle)
     lists = [node.get("unresolved_questions") for node, _, _ in everywhere]
     asked = [question for found in lists if is_list(found) for question in found]
-    if is_list(top) and all(map(is_list, lists)) and all(text(question, "id") is not None for question in top + asked):
-        known = {}
-        for question in asked:
-            known.setdefault(question["id"], set()).add(form(question))
-        ids = [question["id"] for question in top]
-        findings.require(set(known) <= set(ids), "BS24", "$.unresolved_questions")
+    if is_list(top):
+        ids, names = [text(question, "id") for question in top], {text(question, "id") for question in asked}
+        knows_all = is_readable(bundle) and not tree.unresolved and all(map(is_list, lists)) and None not in names
+        findings.require(None in ids or names - {None} <= set(ids), "BS24", "$.unresolved_questions")
+        forms = {(text(question, "id"), form(question)) for question in asked}
         for at, question in enumerate(top):
-            forms = known.get(ids[at], set() if tree.is_whole and not tree.unresolved else {form(question)})
-            findings.require(ids[at] not in ids[:at] and form(question) in forms, "BS24", f"$.unresolved_questions[{at}]")
+            if ids[at] is not None:
+                right = ids[at] not in ids[:at] and (not knows_all or (ids[at], form(question)) in forms)
+                findings.require(right, "BS24", f"$.unresolved_questions[{at}]")
     if bundle.get("status") == "complete":
         ends = [(node, place) for node, place in each(bundle, "terminal_nodes", "$") if is_object(node)]
         for node, place in tree.leaf_places + ends:
@@ -392,14 +396,14 @@ def check_normalized(bundle, findings):
     def check_list(value, name, place):
         before = set()
         for constraint, at in each(value, name, place):
-            if is_text(constraint):
+            if is_text(constraint) and not has_surrogate(constraint):
                 is_own = constraint != "" and constraint == normalized_constraint(constraint)
                 findings.require(is_own and constraint not in before, "BS26", at)
                 before.add(constraint)
 
     for node, place, _ in nodes(bundle):
         goal = text(node, "goal")
-        if goal is not None:
+        if goal is not None and not has_surrogate(goal):
             findings.require(goal != "" and goal == normalized_goal(goal), "BS26", f"{place}.goal")
         check_list(node, "constraints", place)
     for output, place in each(bundle, "outputs", "$"):

@@ -151,9 +151,9 @@ def check_order(manifest, findings):
 def check_files(folder, manifest, findings):
     for at, artifact in enumerate(items(manifest, "artifacts")):
         path, name = text(artifact, "path"), get(artifact, "artifact_id")
-        if path is None:
+        if path is None or not is_short_id(name):
             continue
-        if not is_short_id(name) or path != f"artifacts/{name}.txt":
+        if path != f"artifacts/{name}.txt":
             findings.add("JB10", f"$.artifacts[{at}].path")
             continue
         if LINK in (folder.entries.get("artifacts"), folder.entries.get(path)):
@@ -177,7 +177,7 @@ def check_hashes(manifest, findings):
         pairs = [(get(artifact, "artifact_id"), get(artifact, "sha256")) for artifact in artifacts]
         if all(is_short_id(name) and is_digest(digest) for name, digest in pairs):
             findings.require(root == root_hash(pairs), "JB7", "$.hashes.root_hash")
-    if has(manifest, "bundle_id") and has(manifest.get("hashes"), "root_hash"):
+    if is_digest(manifest.get("bundle_id")) and is_digest(root):
         try:
             findings.require(manifest["bundle_id"] == bundle_id(manifest), "JB8", "$.bundle_id")
         except NoForm:

@@ -66,7 +66,7 @@ def verify(folder, level, path=""):
             check_agreement(pack, findings)
             if pack.lists_files or findings.form:
                 check_repetitions(pack, folder, findings)
-        if has(pack["evidence.json"], "contents") and "run.json" in pack.values:
+        if is_object(get(pack["evidence.json"], "contents")) and "run.json" in pack.values:
             check_included(pack, findings)
         if has(pack["evidence.json"], "proposal"):
             check_proposal(pack, level, findings)
@@ -101,7 +101,7 @@ def check_optional(pack, level, findings):
         "patch.json": lambda value: not proposal.verify_patch(value, level).found and is_hash(get(value, "source_proposal_hash")),
         "evidence.json": lambda value: not misfits(value, EVIDENCE),
         "policy.json": lambda value: not misfits(value, POLICY) and (
-            not has(pack.run, "policy") or form(value) is not None and form(value) == form(pack.run["policy"])),
+            not is_object(get(pack.run, "policy")) or form(value) is not None and form(value) == form(pack.run["policy"])),
         "model_io.json": lambda value: not model_io.verify(value, level).found,
         "runner.json": lambda value: not verify_runner(value, level).found,
     }
@@ -202,7 +202,7 @@ def check_decision(run, done, require):
                 skipped = skipped or status == "skipped"
                 failed = status not in ("success", "skipped")
                 failed = failed or text(result, "action") == "execute" and number(result, "exit_code") not in (None, 0)
-                is_told = status is not None
+                is_told = status is not None and or_null(is_number)(get(result, "exit_code"))
             else:
                 failed, is_told = get(result, "passed") is False, is_flag(get(result, "passed"))
             if not is_told:
@@ -232,7 +232,7 @@ def check_results(run, patch, done, require):
             require(path in execution["cmd"], "evidence.json")
         if action in FILE_OPS and path in operations:
             check_operation(result, operations[path], require)
-        if action in FILE_OPS and not ran and stated is not None and (is_whole or not is_object(execution)):
+        if action in FILE_OPS and not ran and stated is not None and (is_whole or has(run, "execution") and execution is None):
             require(outputs.get(path) == stated, "evidence.json")
 
 
@@ -259,7 +259,8 @@ def check_operation(result, operation, require):
     content = None if content is None or has_surrogate(content) else content
     if content is not None and text(result, "sha256") is not None:
         require(result["sha256"] == content_hash(content.encode()), "evidence.json")
-    require(id_is_derived(result, {"create": "create_file", "modify": "modify_file"}.get(op, "delete_file"), content), "evidence.json")
+    kind = {"create": "create_file", "modify": "modify_file"}.get(op, "delete_file")
+    require(kind != "delete_file" and content is None or id_is_derived(result, kind, content), "evidence.json")
 
 
 def id_is_derived(result, kind, content=None):
@@ -331,7 +332,9 @@ def check_execution(run, done, require):
         return
     results, tests = get(done, "action_results"), get(done, "test_results")
     if is_list(results) and is_list(tests) and is_list(execution.get("cmd")):
-        require(len(execution["cmd"]) == sum(number(one, "exit_code") is not None for one in results + tests), "run.json")
+        codes = [get(one, "exit_code") for one in results + tests]
+        if all(map(is_object, results + tests)) and all(map(or_null(is_number), codes)):
+            require(len(execution["cmd"]) == sum(code is not None for code in codes), "run.json")
     for result in items(done, "action_results"):
         if text(result, "action") == "execute" and text(result, "path") is not None:
             require(id_is_derived(result, "execute_command"), "evidence.json")
@@ -345,10 +348,16 @@ def check_included(pack, findings):
     done, execution = pack["evidence.json"], get(pack.run, "execution")
     contents, named = done["contents"], set()
     patch = pack["patch.json"]
-    is_known = patch is None or is_list(get(patch, "operations"))
+    is_known = patch is None or is_list(get(patch, "operations")) and all(map(content_is_known, patch["operations"]))
     outputs = get(execution, "outputs")
+    is_executed = not has(pack.run, "execution") or execution is not None
     lists_all = all(is_list(get(done, name)) for name in ("action_results", "test_results")) and (
-        not is_object(execution) or is_list(outputs))
+        not is_executed or is_list(outputs) and all(text(output, "sha256") is not None for output in outputs))
+    hashes = ("stdout_sha256", "stderr_sha256")
+    asked = lambda result: ("sha256",) if text(result, "action") in ("create", "modify") else hashes
+    is_told = lambda result, names: all(or_null(is_text)(get(result, name)) for name in names)
+    lists_all = lists_all and all(text(one, "action") is not None and is_told(one, asked(one)) for one in items(done, "action_results"))
+    lists_all = lists_all and all(is_told(one, hashes) for one in items(done, "test_results"))
     written = {content_hash(one["content"].encode()) for one in items(pack["patch.json"], "operations")
                if text(one, "content") is not None and not has_surrogate(one["content"])}
 
@@ -359,22 +368,31 @@ def check_included(pack, findings):
             named.add(stated)
 
     for result in items(done, "action_results"):
-        for name in ("sha256",) if text(result, "action") in ("create", "modify") else ("stdout_sha256", "stderr_sha256"):
+        for name in asked(result):
             ask(result, name, "evidence.json")
     for result in items(done, "test_results"):
-        for name in ("stdout_sha256", "stderr_sha256"):
+        for name in hashes:
             ask(result, name, "evidence.json")
     for output in items(execution, "outputs"):
         ask(output, "sha256", "run.json")
-    for name in contents if is_object(contents) else ():
+    for name in contents:
         findings.require(name in named or not lists_all, "PK16", "evidence.json")
     if not all(is_list(get(done, name)) for name in ("action_results", "test_results")):
         return
-    for name in ("stdout_sha256", "stderr_sha256"):
+    for name in hashes:
+        if not all(is_told(one, (name,)) for one in items(done, "action_results") + items(done, "test_results")):
+            continue
         parts = [evidence.decode(get(contents, one[name])) for one in items(done, "action_results") + items(done, "test_results")
                  if text(one, name) is not None]
         if text(execution, name) is not None and None not in parts and sum(map(len, parts)) <= PRINTED:
             findings.require(execution[name] == content_hash(b"".join(parts)), "PK16", "run.json")
+
+
+def content_is_known(operation):
+    """Whether an operation says what it writes, if anything."""
+    if has(operation, "content"):
+        return text(operation, "content") is not None and not has_surrogate(operation["content"])
+    return text(operation, "op") == "delete"
 
 
 def check_proposal(pack, level, findings):
@@ -406,7 +424,9 @@ def written_files(steps, name, path):
             return None
         word = words.get(step[name])
         if word in FILE_OPS:
-            if text(step, path) is None:
+            if text(step, path) is None or has(step, "content") != is_text(get(step, "content")):
+                return None
+            if word != "delete" and not has(step, "content"):
                 return None
             found.add((word, step[path], text(step, "content")))
     return found

@@ -92,39 +92,45 @@ def check_members(receipt, place, findings):
 
 
 def check_chain(receipts, is_chain, findings):
-    parent = lambda receipt: get(receipt, "parent_receipt_hash") if is_digest(get(receipt, "parent_receipt_hash")) else None
-    index = lambda receipt: int(receipt["receipt_index"].text) if is_whole(get(receipt, "receipt_index")) else None
+    parent, counted = lambda receipt: get(receipt, "parent_receipt_hash"), lambda receipt: get(receipt, "receipt_index")
+    has_parent = lambda receipt: has(receipt, "parent_receipt_hash") and or_null(is_digest)(parent(receipt))
+    has_index = lambda receipt: has(receipt, "receipt_index") and or_null(is_whole)(counted(receipt))
+    index = lambda receipt: None if counted(receipt) is None else int(counted(receipt).text)
     if not receipts:
         return
+    first = receipts[0]
     if not is_chain:
-        findings.require(parent(receipts[0]) or index(receipts[0]) in (None, 0), "RC4", "$[0].receipt_index")
+        if has_parent(first) and parent(first) is None and has_index(first):
+            findings.require(index(first) in (None, 0), "RC4", "$[0].receipt_index")
         return
-    findings.require(parent(receipts[0]) is None, "RC3", "$[0].parent_receipt_hash")
-    counted = index(receipts[0]) is not None
+    findings.require(not is_digest(parent(first)), "RC3", "$[0].parent_receipt_hash")
     for at, receipt in enumerate(receipts):
         before = get(receipts[at - 1], "receipt_hash") if at else None
-        if is_digest(before):
+        if is_digest(before) and has_parent(receipt):
             findings.require(parent(receipt) == before, "RC3", f"$[{at}].parent_receipt_hash")
-        findings.require(index(receipt) == (at if counted else None), "RC4", f"$[{at}].receipt_index")
+        if has_index(first) and has_index(receipt):
+            expected = None if index(first) is None else at
+            findings.require(index(receipt) == expected, "RC4", f"$[{at}].receipt_index")
 
 
 def check_outcomes(receipt, place, findings):
-    given = lambda value, name: get(value, name) is not None
+    given = lambda value, name: is_object(get(value, name))
+    absent = lambda value, name: has(value, name) and value[name] is None
     outcomes = [get(step, "outcome") for step in items(receipt, "steps")]
     for at, step in enumerate(items(receipt, "steps")):
         below = f"{place}.steps[{at}]"
         if get(step, "outcome") == "SUCCESS":
             findings.require(not given(step, "error"), "RC8", f"{below}.error")
-            findings.require(given(step, "error") or given(step, "result"), "RC8", f"{below}.result")
+            findings.require(not absent(step, "result"), "RC8", f"{below}.result")
         elif get(step, "outcome") == "FAILURE":
-            findings.require(given(step, "error"), "RC8", f"{below}.error")
+            findings.require(not absent(step, "error"), "RC8", f"{below}.error")
             findings.require(not given(step, "result"), "RC8", f"{below}.result")
     if receipt.get("outcome") == "SUCCESS":
         findings.require(receipt.get("steps") != [], "RC8", f"{place}.steps")
         findings.require("FAILURE" not in outcomes, "RC8", f"{place}.outcome")
         findings.require(not given(receipt, "error"), "RC8", f"{place}.error")
-    elif receipt.get("outcome") == "FAILURE" and is_list(receipt.get("steps")):
-        findings.require("FAILURE" in outcomes or given(receipt, "error"), "RC8", f"{place}.outcome")
+    elif receipt.get("outcome") == "FAILURE" and is_list(receipt.get("steps")) and all(map(is_text, outcomes)):
+        findings.require("FAILURE" in outcomes or not absent(receipt, "error"), "RC8", f"{place}.outcome")
 
 
 def check_artifacts(receipt, place, findings):

@@ -18,7 +18,7 @@ STAYS = {
         "RUN_META.json": ("/run_id", "/engine_code", "/engine_version", "/sealed_at", "/canonicalization", "/hash_algo",
                           "/core_orchestrator_version"),
         "RUN_OUTPUT.json": ("/engine/engine_code", "/engine/engine_version", "/semantics", "/declared", "/exit_status",
-                            "/failed", "/signal"),
+                            "/failed", "/signal", "/interrupted"),
         "ENGINE_MANIFEST.json": ("/engine_code", "/engine_version"),
     },
     "pack": {"run.json": ("/run_id", "/run_schema_version", "/kernel_version", "/kernel_result_kind", "/started_at",

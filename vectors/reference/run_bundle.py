@@ -29,6 +29,7 @@ TYPES = {
     "json": "application/json", "md": "text/markdown", "txt": "text/plain", "csv": "text/csv", "html": "text/html",
     "png": "image/png", "svg": "image/svg+xml",
 }
+PREFIX = "RUNSEAL_PARAM_"
 ALWAYS_FORBIDDEN = set(
     "user_email user_id username phone oauth_subject device_id role roles permissions feature_flags admin account_status "
     "billing_tier subscription_status price_id invoice_id payment_state".split()
@@ -48,11 +49,16 @@ SHAPES = {  # of RUN_ENVIRONMENT.json: members, and those of them that are optio
         "environment_version": one_of("1.0.0"), "kernel": is_text, "architecture": is_text, "locale": is_text,
         "timezone": is_text, "variables": lambda value: is_object(value) and all(map(is_text, value.values())),
         "files": is_list, "sandbox": is_object, "observation": is_object, "folder": is_text, "program": is_text,
-        "became": is_text, "listed": is_list, "present": is_list, "engine_files": is_list,
+        "became": is_text, "listed": is_list, "present": is_list, "engine_files": is_list, "streams": is_object,
+        "terminal": is_object,
         "links": is_list, "attributes": is_list, "packages": is_list, "git": is_object, "usage": is_object,
         "self_contained": is_flag,
-    }, ("folder", "program", "became", "listed", "present", "engine_files", "links", "attributes", "packages", "git", "usage",
-        "self_contained")),
+    }, ("folder", "program", "became", "listed", "present", "engine_files", "streams", "terminal", "links", "attributes",
+        "packages", "git", "usage", "self_contained")),
+    "streams": ({"stdin": one_of("file", "null", "pipe", "terminal")}
+                | dict.fromkeys(("stdout", "stderr"), one_of("pipe", "terminal")), ()),
+    "terminal": ({"columns": is_count, "rows": is_count, "recording": is_object}, ("recording",)),
+    "recording": (ENTRY, ("stored",)),
     "sandbox": ({"level": one_of("namespaces", "landlock", "none")}, ()),
     "observation": ({"level": one_of("observed", "declared"), "gaps": is_list, "randomness": is_texts, "threads": is_texts},
                     ("randomness", "threads")),
@@ -71,8 +77,10 @@ SHAPES = {  # of RUN_ENVIRONMENT.json: members, and those of them that are optio
                 ("bytes", "folder", "executable")),
     "listed": ({"path": is_text, "entries": is_list}, ()),
 }
+LISTED = {"path": is_text, "sha256": is_digest, "bytes": is_count, "stored": is_text}
 FILE_ENTRY = ENTRY | {"path": is_filled, "stored": is_filled}
 is_entry = lambda value: is_object(value) and not misfits(value, FILE_ENTRY, ("stored",)) and set(value) <= set(FILE_ENTRY)
+is_listed = lambda value: not misfits(value, LISTED, ("stored",))
 is_stored = lambda value: is_entry(value) and "stored" in value
 is_text_map = lambda value: is_object(value) and all(map(is_text, value.values()))
 is_link = lambda value: is_object(value) and set(value) == {"path", "target"} and all(map(is_filled, value.values()))
@@ -85,7 +93,7 @@ RECORDED_INPUT = {
     "inputs": lambda value: is_list(value) and all(map(is_entry, value)),
     "links": lambda value: is_list(value) and all(map(is_link, value)), "parameters": is_text_map,
     "stdin": or_null(is_entry), "model_io": is_entry, "keep": is_texts, "ignore": is_texts,
-    "compare": is_rules, "fixed_time": is_integer,
+    "compare": is_rules, "fixed_time": between(-LARGEST, LARGEST),
 }
 RECORDED_OUTPUT = {
     "engine": lambda value: is_object(value) and len(value) == 2 and value.get("engine_code") == "RECORDED_COMMAND"
@@ -93,7 +101,7 @@ RECORDED_OUTPUT = {
     "semantics": one_of("RAW_TRUTH"), "inputs_hash": is_digest, "outputs_hash": is_digest,
     "exit_status": or_null(between(0, 255)), "signal": or_null(between(1, 127)), "failed": is_flag,
     "stdout": is_stored, "stderr": is_stored, "outputs": lambda value: is_list(value) and all(map(is_stored, value)),
-    "folders": is_texts, "deleted": is_texts, "not_kept": is_texts,
+    "folders": is_texts, "deleted": is_texts, "not_kept": is_texts, "interrupted": between(1, 127),
     "links": lambda value: is_list(value) and all(map(is_link, value)),
 }
 
@@ -161,7 +169,7 @@ class Bundle:
             return place.split("/")[0] in ("engine", "inputs", "artifacts", "environment") and self.has_place_for(place)
         if path in ("RUN_PARAMETERS.json", FROM_ENGINES) or top == "upstream":
             return self.is_engine
-        if path in ("stdin.bin", "model_io.json", "logs/stdout.txt", "logs/stderr.txt") or top in ("inputs", "model_io.bodies"):
+        if path in ("stdin.bin", "model_io.json", "logs/stdout.txt", "logs/stderr.txt", "logs/terminal.cast") or top in ("inputs", "model_io.bodies"):
             return self.is_recorded
         return top not in ("logs", "exact") and role_of(path) is not None
 
@@ -255,7 +263,7 @@ def check_files(bundle, sums, index, findings):
         elif kind != FOLDER:
             findings.add("RB2", path)
         if findings.integrity and kind == FOLDER:
-            findings.require(bundle.folder.files(path + "/"), "RB20", path)
+            findings.require(any(one.startswith(path + "/") for one in bundle.folder.entries), "RB20", path)
     for listed in (sums, {path: digest for path, digest in (index or {}).items() if digest}):
         for path, digest in (listed or {}).items():
             kind = bundle.folder.entries.get(path)
@@ -312,13 +320,14 @@ def check_hashes(bundle, findings):
     if INPUT in bundle.values:
         findings.require(output.get("inputs_hash") == bundle.digests[INPUT], "RB7", OUTPUT)
     if MANIFEST in bundle.values:
-        findings.require(output.get("outputs_hash") == outputs_hash(output, bundle.values[MANIFEST]), "RB7", OUTPUT)
+        right = outputs_hash(output, bundle.values[MANIFEST])
+        findings.require(right is not None and output.get("outputs_hash") == right, "RB7", OUTPUT)
 
 
 def outputs_hash(output, manifest):
-    """Over the output without the hash, or over its payload; `missing` where that is not there."""
+    """Over the output without the hash, or over its payload; None where that is not there."""
     if get(manifest, "sealing", "outputs_hash_scope") == "payload":
-        return sha256(canonical(output["outputs"], "jcs").encode()) if "outputs" in output else "missing"
+        return sha256(canonical(output["outputs"], "jcs").encode()) if "outputs" in output else None
     return sha256(canonical({name: output[name] for name in output if name != "outputs_hash"}, "jcs").encode())
 
 
@@ -375,9 +384,9 @@ def check_coupling(bundle, findings):
     for engine, _, _ in listed or ():
         findings.require(allowed is None or engine in allowed, "RB9", FROM_ENGINES)
     for path in bundle.folder.files("upstream/"):
-        if path in bundle.digests and FROM_ENGINES not in bundle.broken:
+        if path in bundle.digests and listed is not None:
             entry = (path.split("/")[1], path.split("/")[-1], bundle.digests[path])
-            findings.require(entry in (listed or ()), "RB9", path)
+            findings.require(entry in listed, "RB9", path)
 
 
 def check_meta(bundle, findings):
@@ -410,7 +419,9 @@ def lists_of(bundle):
         found += [(ENVIRONMENT, "files", "environment/", sealed)]
         found += [(INPUT, "files", "engine/", items(given, "files")), (INPUT, "inputs", "inputs/", items(given, "inputs")),
                   (OUTPUT, "outputs", "artifacts/", items(left, "outputs"))]
-        for document, root, name, place in ((INPUT, given, "stdin", "stdin.bin"), (INPUT, given, "model_io", "model_io.json"),
+        for document, root, name, place in ((ENVIRONMENT, get(bundle.values.get(ENVIRONMENT), "terminal"), "recording",
+                                             "logs/terminal.cast"),
+                                            (INPUT, given, "stdin", "stdin.bin"), (INPUT, given, "model_io", "model_io.json"),
                                             (OUTPUT, left, "stdout", "logs/stdout.txt"), (OUTPUT, left, "stderr", "logs/stderr.txt")):
             if get(root, name) is not None:
                 found.append((document, name, place, [root[name]]))
@@ -418,9 +429,13 @@ def lists_of(bundle):
 
 
 def missing_lists(bundle):
-    """The folders and files of lists that are required and not there: nothing is compared with those."""
-    found = ["engine/"] if ENVIRONMENT in bundle.broken else []
+    """The folders and files of lists that are required and missing, or mistyped: nothing is compared with those."""
+    root = bundle.values.get(ENVIRONMENT)
+    mistyped = has(root, "engine_files") and not is_list(root["engine_files"])
+    found = ["engine/"] if ENVIRONMENT in bundle.broken or mistyped else []
     if bundle.is_recorded:
+        if has(root, "terminal") and not is_object(root["terminal"]):
+            found += ["logs/terminal.cast"]
         if not is_list(get(bundle.values.get(ENVIRONMENT), "files")):
             found += ["environment/"]
         given, left = bundle.values.get(INPUT), bundle.values.get(OUTPUT)
@@ -429,7 +444,7 @@ def missing_lists(bundle):
         for root, name, place in ((given, "stdin", "stdin.bin"), (left, "stdout", "logs/stdout.txt"),
                                   (left, "stderr", "logs/stderr.txt")):
             found += [] if has(root, name) else [place]
-    return tuple(found)
+    return found
 
 
 def belongs(path, stored, home, others=()):
@@ -452,18 +467,19 @@ def belongs(path, stored, home, others=()):
 
 def check_lists(bundle, findings):
     """RB13."""
-    named = set()
-    for document, name, home, entries in lists_of(bundle):
-        seen = set()
+    named, missing = set(), missing_lists(bundle)
+    for document, name, home, listed in lists_of(bundle):
+        has_place = lambda entry: document != OUTPUT or has(entry, "stored")  # RB18 asks for it there
+        entries, seen = [entry for entry in listed if is_listed(entry) and has_place(entry)], set()
+        missing += [] if entries == listed else [home]
         for entry in entries:
-            if misfits(entry, {"path": is_text, "sha256": is_digest, "bytes": is_count}):
-                findings.require(document == ENVIRONMENT, "RB13", document)
-                continue
             path, stored = entry["path"], text(entry, "stored")
             # Of files outside the folder, those with the same bytes share one place.
-            others = [home + other["path"][1:] for other in entries if text(other, "path") is not None
-                      and other["path"].startswith("/") and get(other, "sha256") == entry["sha256"]]
-            findings.require(path not in seen and belongs(path, stored, home, others), "RB13", document)
+            others = [home + other["path"][1:] for other in entries
+                      if other["path"].startswith("/") and other["sha256"] == entry["sha256"]]
+            open_place = home == "environment/" and entries != listed and stored is not None and place_of(stored).startswith(home)
+            right = belongs(path, stored, home, [place_of(stored)] if open_place else others)
+            findings.require(path not in seen and right, "RB13", document)
             seen.add(path)
             if stored is not None:
                 named.add(stored)
@@ -472,10 +488,9 @@ def check_lists(bundle, findings):
                 if right and (stored not in bundle.values or bundle.is_canonical(stored)):
                     right = len(data) == entry["bytes"].integer
                 findings.require(right, "RB13", stored)
-    missing = missing_lists(bundle)
     for path in bundle.folder.files():
         twin, exact = exact_of(path), f"exact/{path}.bytes"
-        if not bundle.is_listed_place(path) or place_of(path).startswith(missing):
+        if not bundle.is_listed_place(path) or place_of(path).startswith(tuple(missing)):
             continue
         if path in named:
             findings.require(twin is None or bundle.folder.is_file(twin), "RB13", path)
@@ -530,10 +545,9 @@ def check_agreement(bundle, findings):
         if OUTPUT in bundle.values:
             check_ending(left, require)
         if is_object(get(given, "environment")) and is_object(get(given, "parameters")):
-            prefix = "RUNSEAL_PARAM_"
-            named = {name[len(prefix):]: value for name, value in given["environment"].items() if name.startswith(prefix)}
-            strings = lambda found: {name: value for name, value in found.items() if is_text(value)}
-            require(strings(named) == strings(given["parameters"]), INPUT)
+            named = {name[len(PREFIX):]: value for name, value in given["environment"].items() if name.startswith(PREFIX)}
+            right = set(named) <= set(given["parameters"]) and all_had(given["parameters"], named)
+            require(right, INPUT)
         if ENVIRONMENT in bundle.values:
             check_machine_of_command(given, environment, require)
     elif bundle.is_declared:
@@ -555,63 +569,70 @@ def check_agreement(bundle, findings):
             require(False, "REDACTION_SALT.json")
 
 
+def all_had(given, had):
+    """Whether each text that was given is there under its name; what is no text is not compared."""
+    return all(name in had and (had[name] == value or not is_text(had[name])) for name, value in given.items() if is_text(value))
+
+
 def check_ending(left, require):
-    status, signal = get(left, "exit_status"), get(left, "signal")
+    status, signal, interrupted = (get(left, name) for name in ("exit_status", "signal", "interrupted"))
+    if not (has(left, "exit_status") and has(left, "signal") and all(map(or_null(is_integer), (status, signal, interrupted)))):
+        return
     if (status is None) == (signal is None):
         require(False, OUTPUT)
     elif is_flag(get(left, "failed")):
-        require(left["failed"] == (integer(left, "exit_status") != 0), OUTPUT)
+        ended_well = status is not None and status.value == 0 and interrupted is None
+        require(left["failed"] != ended_well, OUTPUT)
 
 
 def check_machine_of_command(given, environment, require):
     had = get(environment, "variables")
     if is_object(had):
-        for name, value in (get(given, "environment") or {}).items() if is_object(get(given, "environment")) else ():
-            require(not is_text(value) or had.get(name) == value, ENVIRONMENT)
+        require(not is_object(get(given, "environment")) or all_had(given["environment"], had), ENVIRONMENT)
         for member, variable in (("locale", "LC_ALL"), ("timezone", "TZ")):
-            if text(environment, member) is not None:
-                require(environment[member] == (text(had, variable) or ""), ENVIRONMENT)
+            if text(environment, member) is not None and is_text(had.get(variable, "")):
+                require(environment[member] == had.get(variable, ""), ENVIRONMENT)
     gaps = get(environment, "observation", "gaps")
-    if is_list(gaps):
-        kinds = {text(gap, "kind") for gap in gaps if text(gap, "detail") is not None}
+    if is_list(gaps) and all(text(gap, "kind") is not None for gap in gaps):
+        kinds = {gap["kind"] for gap in gaps}
         weaker = text(environment, "sandbox", "level") not in (None, "namespaces")
         require("never-seen" in kinds and (not weaker or "sandbox" in kinds), ENVIRONMENT)
 
 
 def check_declared(given, left, environment, bundle, require):
-    listed = lambda root, name: {
-        (file["path"], file["sha256"], file["bytes"].integer) for file in items(root, name)
-        if not misfits(file, {"path": is_text, "sha256": is_digest, "bytes": is_count})
-    }
-    if OUTPUT in bundle.values:
-        require(get(left, "declared") is True, OUTPUT)
-        if is_flag(get(left, "failed")):
-            require(left["failed"] == (get(left, "error") is not None), OUTPUT)
-    if ENVIRONMENT in bundle.values:
-        require(get(environment, "observation", "level") == "declared", ENVIRONMENT)
-        if is_list(get(given, "files")) and is_list(get(environment, "engine_files")):
-            require(listed(given, "files") == listed(environment, "engine_files"), INPUT)
+    told = lambda files: {(file["path"], file["sha256"], file["bytes"].integer) for file in files}
+    if OUTPUT in bundle.values:  # no other rule asks for these
+        require(get(left, "declared") is True and get(left, "failed") is (get(left, "error") is not None), OUTPUT)
+    require(text(environment, "observation", "level") in (None, "declared"), ENVIRONMENT)
+    if INPUT in bundle.values:
+        files, stored = whole_list(get(given, "files")), whole_list(get(environment, "engine_files"))
+        require(files is not None and (stored is None or told(files) == told(stored)), INPUT)
+
+
+def whole_list(found):
+    """The list, if each of its entries is there."""
+    return found if is_list(found) and all(map(is_listed, found)) else None
 
 
 def executable_hashes(bundle):
     """The possible engine_executable_sha256; None if the bundle does not list every file that it may be over."""
     environment, given = bundle.values[ENVIRONMENT], bundle.values.get(INPUT)
     command = get(given, "argv") if bundle.is_recorded else get(bundle.values.get(MANIFEST), "execution", "command")
-    entries = items(given, "files") + items(given, "inputs") if bundle.is_recorded else items(environment, "engine_files")
-    own = {file["path"]: file["sha256"] for file in entries
-           if not misfits(file, {"path": is_text, "sha256": is_digest, "bytes": is_count})}
-    if not is_texts(command):
+    lists = [get(given, "files"), get(given, "inputs")] if bundle.is_recorded else [
+        environment["engine_files"] if has(environment, "engine_files") else []]
+    if not is_texts(command) or any(whole_list(found) is None for found in lists):
         return None
+    own = {file["path"]: file["sha256"] for found in lists for file in found}
     lines, on_path = set(), None
     for at, element in enumerate(command):
         path, is_bare = element.removeprefix("./"), at == 0 and "/" not in element
         if is_safe_path(path) and path in own and not (is_bare and bundle.is_recorded):
             lines.add(f"{own[path]}  {path}\n")
         elif is_bare:
-            machine, program = get(environment, "files"), text(environment, "program") or ""
+            machine, program = get(environment, "files"), text(environment, "program") if has(environment, "program") else ""
             if not is_list(machine) or not all(is_digest(get(file, "sha256")) for file in machine):
                 return None
-            if get(environment, "observation", "level") != "observed" or program.startswith(("/tmp/", "/dev/", "/proc/")):
+            if get(environment, "observation", "level") != "observed" or program is None or program.startswith(("/tmp/", "/dev/", "/proc/")):
                 return None
             on_path = {f"{digest}  {element}\n" for digest in [file["sha256"] for file in machine] + list(own.values())}
         elif bundle.is_recorded and is_safe_path(path) and not re.search(r"""^-|[\s"'`$&|;<>(){}*?]""", path):
@@ -626,7 +647,8 @@ def check_environment(bundle, findings):
         return
     root = bundle.values[ENVIRONMENT]
     holders = [("", root), ("sandbox", get(root, "sandbox")), ("observation", get(root, "observation"))]
-    holders += [(name, root[name]) for name in ("git", "usage") if is_object(get(root, name))]
+    holders += [(name, root[name]) for name in ("streams", "terminal", "git", "usage") if is_object(get(root, name))]
+    holders += [("recording", get(root, "terminal", "recording"))] if is_object(get(root, "terminal", "recording")) else []
     for name in ("files", "engine_files", "present", "listed", "links", "attributes", "packages"):
         holders += [(name, item) for item in items(root, name)]
     right = is_object(root)
@@ -642,7 +664,7 @@ def check_environment(bundle, findings):
 def check_recorded(bundle, findings):
     """RB18."""
     for name, members, optional in ((INPUT, RECORDED_INPUT, ("model_io", "keep", "ignore", "compare", "fixed_time")),
-                                    (OUTPUT, RECORDED_OUTPUT, ("not_kept", "links"))):
+                                    (OUTPUT, RECORDED_OUTPUT, ("not_kept", "interrupted", "links"))):
         if bundle.is_recorded and name in bundle.values:
             value = bundle.values[name]
             right = is_object(value) and not misfits(value, members, optional) and set(value) <= set(members)

@@ -68,8 +68,8 @@ def verify_runner(record, level):
         if is_object(record.get(part)):
             for misfit in misfits(record[part], members, OPTIONAL):
                 findings.add(rule, f"{part}.{misfit}")
-    levels = [get(record, "sandbox", name) for name in ("isolation_level", "backend")]
-    findings.require(levels[0] != "none" or levels[1] == "none", "RN4", "sandbox")
+    isolation, backend = (text(record, "sandbox", name) for name in ("isolation_level", "backend"))
+    findings.require(isolation != "none" or backend in (None, "none"), "RN4", "sandbox")
     check_lists(record, findings)
     if is_object(record.get("timing")):
         check_timing(record["timing"], findings)
@@ -150,7 +150,7 @@ def same_policy(policy, values):
 
 def verify_policy(policy, findings, path="policy.json"):
     """PL1-PL3."""
-    findings.require(text(policy, "name") in PROFILES, "PL1", path)
+    findings.require(text(policy, "name") in (None, *PROFILES), "PL1", path)
     findings.require(not misfits(policy, POLICY), "PL2", path)
     for name in LIMITS:
         if is_number(get(policy, name)):
@@ -169,7 +169,7 @@ EXECUTION = {
 }
 OUTPUT = {"path": is_text, "sha256": is_hash, "size_bytes": is_count}
 BASIC = {
-    "run_schema_version": lambda value: is_text(value) and re.fullmatch(r"1\.[0-9]+\.[0-9]+", value),
+    "run_schema_version": lambda value: is_text(value) and re.fullmatch(r"1\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)", value),
     "run_id": is_filled, "started_at": is_filled, "completed_at": is_filled, "kernel_version": is_filled,
     "model_mode": is_filled, "policy": is_object, "intent": is_object, "decision": is_object, "kernel_result_kind": KINDS,
 }

@@ -7,7 +7,7 @@ from canonical import DIGEST, HASH, Number, lossy, utf16
 
 DOCUMENT, INTEGRITY, FORM = 0, 1, 2
 SPACE = "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-LARGEST = 2**53  # of a count
+LARGEST = 2**53 - 1  # that a double tells from its neighbours
 
 
 class Findings:
@@ -58,8 +58,10 @@ def text(value, *names):
 
 
 def integer(value, *names):
+    """The integer there, if it is one that a double tells from its neighbours."""
     found = get(value, *names)
-    return found.integer if isinstance(found, Number) else None
+    found = found.integer if isinstance(found, Number) else None
+    return None if found is None or abs(found) > LARGEST else found
 
 
 def number(value, *names):

@@ -496,7 +496,7 @@ impl Catalogue {
                 for (_, name) in &same[1..] {
                     let first = shown(same[0].1);
                     let message = format!("some systems take this name and `{first}` for the same");
-                    report(FaultKind::Duplicate, Some(shown(name)), message);
+                    report(FaultKind::Alike, Some(shown(name)), message);
                 }
             }
         }

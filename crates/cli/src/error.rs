@@ -40,6 +40,16 @@ impl CliError {
         }
     }
 
+    /// The code for programs.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// What is wrong, without place and hint.
+    pub fn text(&self) -> &str {
+        &self.message
+    }
+
     /// Adds a place.
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());

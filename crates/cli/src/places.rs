@@ -132,6 +132,13 @@ impl Outgoing {
         Ok(target)
     }
 
+    /// Lets what was made here stay, though it goes nowhere.
+    pub fn keep(&self) {
+        if let Some(folder) = self.cleaning.take() {
+            folder.keep();
+        }
+    }
+
     /// Whether the target is elsewhere.
     pub fn is_elsewhere(&self) -> bool {
         self.here.is_some()

@@ -334,6 +334,31 @@ fn first_line_of_a_proxy_passes_its_schema() {
 }
 
 #[test]
+fn answer_of_lint_with_an_assessor_passes_its_schema() {
+    let checker = Checker::new();
+    let intent = r#"{"goal":"Store listings","constraints":["Listings are stored somewhere"]}"#;
+    checker.bench.write("intent.json", intent);
+    for said in [
+        r#"[{"kind":"choice","quotes":["somewhere"],"message":"Where?"},{"kind":"gap","quotes":["nobody"],"message":"Who?"}]"#,
+        "nothing",
+    ] {
+        checker.bench.write("said.json", said);
+        let line = [
+            "lint",
+            "intent.json",
+            "--with",
+            "cat said.json",
+            "--format",
+            "json",
+        ];
+        let ran = checker.bench.run(&line);
+        let value: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(value["assessed"].as_array().unwrap().len(), 1, "{value}");
+        checker.check("lint-answer", &value, said);
+    }
+}
+
+#[test]
 fn answer_of_an_assessor_that_its_schema_passes_is_taken() {
     let checker = Checker::new();
     let intent = r#"{"goal":"Store listings","constraints":["Listings are stored somewhere"]}"#;

@@ -533,13 +533,8 @@ fn what_cannot_be_sealed_is_refused_and_leaves_nothing() {
     project.write("kept.txt", "x");
     for (script, code) in [
         ("ln -s \"$(printf 'a\\377b')\" link", "LEFT"),
-        ("mkfifo pipe", "LEFT"),
         ("printf x > \"$(printf 'a\\377b')\"", "LEFT"),
         ("printf x > 'back\\slash'", "LEFT"),
-        (
-            "python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('s')\"",
-            "LEFT",
-        ),
     ] {
         let ran = project.run(&["record", "--run-id", "r1", "--", "sh", "-c", script]);
         assert_eq!(ran.code, Some(1), "{script}: {}", ran.stderr);

@@ -74,11 +74,7 @@ fn limits_of_a_replay_are_the_given_ones_and_reaching_one_is_not_a_divergence() 
     let ran = replay(&project, "large", &[]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     // Sizes are written as for `record`, and a week is not too long.
-    let ran = replay(
-        &project,
-        "large",
-        &["--artifact-bytes", "4M", "--timeout", "604800"],
-    );
+    let ran = replay(&project, "large", &["--disk", "4M", "--timeout", "604800"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     project.record_sh("slow", "sleep 2; echo done");
     let ran = replay(&project, "slow", &["--timeout", "1"]);
@@ -91,7 +87,8 @@ fn limits_of_a_replay_are_the_given_ones_and_reaching_one_is_not_a_divergence() 
     let ran = replay(&project, "large", &["--artifact-bytes", "1M"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(
-        ran.stderr.contains("`--artifact-bytes` lets it write more"),
+        ran.stderr
+            .contains("`--disk 3000000` lets it write as much"),
         "{ran:?}"
     );
 }

@@ -213,7 +213,62 @@ fn world_is_shown_and_hides_what_is_named() {
     for part in ["~/.ssh", own, "loopback", "PATH="] {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
     }
+    let chosen = [
+        "--show-world",
+        "--env",
+        "MINE=1",
+        "--param",
+        "alpha=2",
+        "--secret",
+        "KEY",
+        "--memory",
+        "1G",
+        "--processes",
+        "77",
+        "--timeout",
+        "99",
+        "--sandbox",
+        "landlock",
+        "--fixed-time",
+        "5",
+    ];
+    let ran = run(in_home(&project, &chosen)
+        .env("KEY", "hunter2-hunter2")
+        .env("OTHER", "x"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for part in [
+        "MINE=1\n",
+        "RUNSEAL_PARAM_alpha=2\n",
+        "KEY: given",
+        "memory: 1073741824 bytes",
+        "processes and threads: 77",
+        "time: 99 s",
+        "SOURCE_DATE_EPOCH=5",
+        "/dev/urandom",
+        "level landlock",
+        "left out: OTHER",
+    ] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains("hunter2"), "{}", ran.stdout);
+    let mut command = project.command(&["record"]);
+    command.args(chosen).env("HOME", home(&project));
+    let ran = run(command
+        .args(["--format", "json"])
+        .env("KEY", "hunter2-hunter2"));
+    let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(value["limits"]["memory_bytes"], 1 << 30);
+    assert_eq!(value["limits"].get("disk_bytes"), None);
+    assert_eq!(value["variables"]["RUNSEAL_PARAM_alpha"], "2");
+    assert_eq!(value["variables"]["KEY"], serde_json::Value::Null);
+    assert_eq!(value["sandbox"]["level"], "landlock");
     if need_isolation() {
+        project.record("r", &["--processes", "77", "--", "true"]);
+        let bundle = project.read("RUN_BUNDLE/r/RUN_ENVIRONMENT.json");
+        let bundle: serde_json::Value = serde_json::from_str(&bundle).unwrap();
+        assert_eq!(bundle["world"]["limits"]["processes"], 77);
+        assert_eq!(bundle["world"]["limits"]["seconds"], 3600);
+        assert_eq!(bundle["world"]["devices"], value["devices"]);
         let script = "ls ../own 2>&1; true";
         let ran = run(&mut in_home(
             &project,
@@ -225,5 +280,48 @@ fn world_is_shown_and_hides_what_is_named() {
             ran.stdout,
             ran.stderr
         );
+    }
+}
+
+#[test]
+fn device_is_there_for_whoever_names_it_and_a_replay_asks_for_it() {
+    let has_it = fs::metadata("/dev/fuse").is_ok_and(|it| it.permissions().mode() & 0o006 == 0o006);
+    if !need_isolation() || !has_it {
+        return;
+    }
+    let script = "test -c /dev/fuse && (: 3<>/dev/fuse) 2>/dev/null && echo opened || echo none";
+    for project in projects() {
+        for level in ["namespaces", "landlock"] {
+            let record = |name: &str, device: &[&str]| {
+                let given = ["--sandbox", level, "--run-id", name];
+                let command = ["--", "sh", "-c", script];
+                run(&mut in_home(&project, &[&given, device, &command].concat()))
+            };
+            let [without, with] = [format!("{level}-0"), format!("{level}-1")];
+            let ran = record(&without, &[]);
+            assert_eq!(ran.stdout, "none\n", "{level}: {}", ran.stderr);
+            let ran = record(&with, &["--device", "/dev/fuse"]);
+            assert_eq!(ran.stdout, "opened\n", "{level}: {}", ran.stderr);
+            let bundle = format!("RUN_BUNDLE/{with}");
+            let environment = project.read(&format!("{bundle}/RUN_ENVIRONMENT.json"));
+            assert!(
+                environment.contains("could use the device `/dev/fuse`"),
+                "{environment}"
+            );
+            let replay = |device: &[&str]| {
+                let asked = ["replay", &bundle, "--sandbox", level];
+                run(&mut project.command(&[&asked, device].concat()))
+            };
+            let ran = replay(&[]);
+            assert!(ran.stdout.contains("NOT REPLAYABLE"), "{level}: {ran:?}");
+            assert!(ran.stdout.contains("`/dev/fuse`"), "{level}: {ran:?}");
+            let ran = replay(&["--device", "/dev/fuse"]);
+            assert_eq!(ran.code, Some(0), "{level}: {ran:?}");
+        }
+        for refused in ["/dev/vda", "/dev/mem", "/etc/passwd", "/dev/stdin"] {
+            let ran = run(&mut in_home(&project, &["--device", refused, "--", "true"]));
+            assert_eq!(ran.code, Some(2), "{refused}: {ran:?}");
+            assert!(ran.stderr.starts_with("DEVICE"), "{refused}: {ran:?}");
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! The reference verifier in Python (vectors/reference): it agrees with runseal on every vector and on mutants, and the
 //! blocks of Python on the pages say what they say.
 //!
-//! `RUNSEAL_MUTANTS=20000` asks for more mutants than the 3,000 that are quick enough for every change; `RUNSEAL_SEED` for
-//! other ones.
+//! Every change is tried on 3,000 mutants, a third of them for each level. `RUNSEAL_MUTANTS=20000` makes as many and compares
+//! each at all three levels, `RUNSEAL_MUTANTS=every` takes each member of each vector away in turn, `mistyped` gives each
+//! another type; `RUNSEAL_SEED` is for other ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -56,12 +57,12 @@ fn verdict_of(result: &Value) -> Verdict {
         .collect()
 }
 
-/// What runseal says of everything below `folder`: format and verdict by path.
-fn judged_by_runseal(folder: &Path, level: &[&str]) -> Vec<(String, String, Verdict)> {
+/// What runseal says of everything below these paths: format and verdict by path.
+fn judged_by_runseal(paths: &[&Path], level: &[&str]) -> Vec<(String, String, Verdict)> {
     let ran = Command::new(env!("CARGO_BIN_EXE_runseal"))
         .args(["verify", "--format", "json"])
         .args(level)
-        .arg(folder)
+        .args(paths)
         .current_dir(project_root())
         .output()
         .unwrap();
@@ -123,7 +124,7 @@ fn reference_verifier_agrees_on_every_vector_at_three_levels() {
     let mut wrong = Vec::new();
     let mut count = 0;
     for level in LEVELS {
-        let ours: Vec<_> = judged_by_runseal(Path::new("vectors"), level)
+        let ours: Vec<_> = judged_by_runseal(&[Path::new("vectors")], level)
             .into_iter()
             .filter(|(path, format, _)| {
                 !NOT_JUDGED.contains(&format.as_str()) && !path.starts_with("vectors/archive/")
@@ -161,53 +162,27 @@ fn reference_verifier_agrees_on_mutants() {
     if !need_program("python3") {
         return;
     }
-    let number = |name: &str, default: usize| {
-        std::env::var(name).map_or(default, |text| text.parse().unwrap())
-    };
-    let (count, seed) = (number("RUNSEAL_MUTANTS", 3_000), number("RUNSEAL_SEED", 1));
+    let variable = |name: &str| std::env::var(name).ok();
+    let seed = variable("RUNSEAL_SEED").map_or(1, |text| text.parse::<usize>().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
-    let mut compared = 0;
-    for (at, level) in LEVELS.into_iter().enumerate() {
-        let target = folder.path().join(format!("level-{at}"));
-        let (share, seed) = (count / LEVELS.len(), seed * LEVELS.len() + at);
-        python(
-            &[
-                "vectors/mutate.py",
-                target.to_str().unwrap(),
-                &share.to_string(),
-                &seed.to_string(),
-            ],
-            "",
-        );
-        let mut ours: BTreeMap<String, Vec<(String, Verdict)>> = BTreeMap::new();
-        for (path, format, verdict) in judged_by_runseal(&target, level) {
-            let below = Path::new(&path).strip_prefix(&target).unwrap();
-            let mutant = below.iter().next().unwrap().to_string_lossy().into_owned();
-            ours.entry(mutant).or_default().push((format, verdict));
+    let (mut compared, mut made) = (0, 0);
+    match variable("RUNSEAL_MUTANTS") {
+        // Quick enough for every change: a third of the mutants for each level.
+        None => {
+            for (at, level) in LEVELS.into_iter().enumerate() {
+                let target = folder.path().join(format!("level-{at}"));
+                let mutants = make_mutants(&target, "1000", seed * LEVELS.len() + at);
+                compared += compare_mutants(&target, &mutants, level, &mut wrong);
+                made += mutants.len();
+            }
         }
-        let mutants: Vec<PathBuf> = (0..share)
-            .map(|at| target.join(format!("{at:06}")))
-            .collect();
-        let units = mutants.iter().map(|mutant| unit_in(mutant));
-        let units: Vec<String> = units
-            .map(|unit| unit.to_str().unwrap().to_owned())
-            .collect();
-        for ((mutant, unit), (format, theirs)) in mutants
-            .iter()
-            .zip(&units)
-            .zip(judged_by_reference(&units, level))
-        {
-            let name = mutant.file_name().unwrap().to_string_lossy();
-            // What lost its marks is taken for something else, or for nothing.
-            match ours.get(&*name).map(Vec::as_slice) {
-                Some([(of, ours)]) if *of == format => {
-                    compared += 1;
-                    if *ours != theirs {
-                        wrong.push(difference(unit, level, ours, &theirs));
-                    }
-                }
-                _ => {}
+        Some(count) => {
+            let target = folder.path().join("mutants");
+            let mutants = make_mutants(&target, &count, seed);
+            for level in LEVELS {
+                compared += compare_mutants(&target, &mutants, level, &mut wrong);
+                made += mutants.len();
             }
         }
     }
@@ -221,7 +196,59 @@ fn reference_verifier_agrees_on_mutants() {
         wrong.len(),
         wrong.join("\n")
     );
-    assert!(compared * 100 > count * 97, "{compared} of {count}");
+    assert!(compared * 100 > made * 96, "{compared} of {made}");
+}
+
+/// Makes as many mutants as `count` says, or one for each member (`every`, `mistyped`).
+fn make_mutants(target: &Path, count: &str, seed: usize) -> Vec<PathBuf> {
+    let path = target.to_str().unwrap();
+    python(&["vectors/mutate.py", path, count, &seed.to_string()], "");
+    let entries = fs::read_dir(target).unwrap();
+    let mut mutants: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    mutants.sort();
+    mutants
+}
+
+/// Compares both verifiers on each mutant, and returns how many that were.
+fn compare_mutants(
+    target: &Path,
+    mutants: &[PathBuf],
+    level: &[&str],
+    wrong: &mut Vec<String>,
+) -> usize {
+    let mut ours: BTreeMap<String, Vec<(String, Verdict)>> = BTreeMap::new();
+    // A survey has limits of its own.
+    for some in mutants.chunks(500) {
+        let some: Vec<&Path> = some.iter().map(PathBuf::as_path).collect();
+        for (path, format, verdict) in judged_by_runseal(&some, level) {
+            let below = Path::new(&path).strip_prefix(target).unwrap();
+            let mutant = below.iter().next().unwrap().to_string_lossy().into_owned();
+            ours.entry(mutant).or_default().push((format, verdict));
+        }
+    }
+    let units = mutants.iter().map(|mutant| unit_in(mutant));
+    let units: Vec<String> = units
+        .map(|unit| unit.to_str().unwrap().to_owned())
+        .collect();
+    let mut compared = 0;
+    for ((mutant, unit), (format, theirs)) in mutants
+        .iter()
+        .zip(&units)
+        .zip(judged_by_reference(&units, level))
+    {
+        let name = mutant.file_name().unwrap().to_string_lossy();
+        // What lost its marks is taken for something else, or for nothing.
+        match ours.get(&*name).map(Vec::as_slice) {
+            Some([(of, ours)]) if *of == format => {
+                compared += 1;
+                if *ours != theirs {
+                    wrong.push(difference(unit, level, ours, &theirs));
+                }
+            }
+            _ => {}
+        }
+    }
+    compared
 }
 
 /// The Markdown files below a folder.

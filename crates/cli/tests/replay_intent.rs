@@ -99,7 +99,10 @@ fn replay_refuses_options_that_do_not_fit_what_is_replayed() {
         &["--times", "3"],
         &["--report", "x.html"],
         &["--timeout", "5"],
-        &["--artifact-bytes", "5"],
+        &["--memory", "5"],
+        &["--disk", "5"],
+        &["--files", "5"],
+        &["--processes", "5"],
         &["--sandbox", "none"],
         &["--fork-at", "1", "--fork-out", "q"],
     ];

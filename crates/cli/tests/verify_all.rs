@@ -95,7 +95,7 @@ fn verify_finds_folders_files_and_archives_below_a_folder() {
         (&3.into(), &0.into())
     );
     assert_eq!(ran.code, Some(0));
-    let human = bench.run(&["verify", "tree"]).stdout;
+    let human = bench.run(&["verify", "-r", "tree"]).stdout;
     assert!(
         human.contains("3 checked: 3 valid, 0 invalid; 1 other file passed over\n"),
         "{human}"

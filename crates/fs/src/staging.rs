@@ -132,6 +132,20 @@ impl Staging {
         made.map_err(|errno| WriteError::at(&self.path().join(name))(errno.into()))
     }
 
+    /// The folder `name`, a relative path, which is made if it does not exist.
+    pub fn folder(&self, name: &str) -> Result<File, WriteError> {
+        let made = make_folders(self.folder.handle().as_fd(), name).map(File::from);
+        made.map_err(|errno| WriteError::at(&self.path().join(name))(errno.into()))
+    }
+
+    /// Makes the symbolic link `name`, a relative path, and the folders above it.
+    pub fn link(&self, name: &str, target: &str) -> Result<(), WriteError> {
+        let (above, last) = split(name);
+        let made = make_folders(self.folder.handle().as_fd(), above)
+            .and_then(|above| rustix::fs::symlinkat(target, above, last));
+        made.map_err(|errno| WriteError::at(&self.path().join(name))(errno.into()))
+    }
+
     /// Stores a file in the folder.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
         let (mut file, place) = self.create(name)?;
@@ -289,9 +303,11 @@ fn flush(path: &Path, files: u64) -> io::Result<()> {
         at += 1;
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
-            if entry.file_type()?.is_dir() {
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
                 folders.push(entry.path());
-            } else {
+            } else if kind.is_file() {
+                // A link has nothing of its own but its name, and may lead anywhere.
                 let file = File::open(entry.path())?;
                 begin_writing(&file);
                 files.push(file);
@@ -480,6 +496,29 @@ mod tests {
         staging.put("x/y", b"1").unwrap();
         drop(staging);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn link_is_published_and_nothing_is_opened_through_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        let staging = Staging::begin_beside(&target).unwrap();
+        staging.put("a", b"1").unwrap();
+        staging.link("d/nowhere", "missing").unwrap();
+        assert!(staging.link("a", "b").is_err());
+        assert!(staging.create("d/nowhere/x").is_err());
+        staging
+            .folder("d")
+            .unwrap()
+            .set_modified(std::time::UNIX_EPOCH)
+            .unwrap();
+        staging.publish(&target, PLAIN, accept).unwrap();
+        assert_eq!(
+            fs::read_link(target.join("d/nowhere")).unwrap(),
+            Path::new("missing")
+        );
+        let modified = fs::metadata(target.join("d")).unwrap().modified().unwrap();
+        assert_eq!(modified, std::time::UNIX_EPOCH);
     }
 
     #[test]

@@ -154,6 +154,13 @@ impl Intent {
         ])
     }
 
+    /// Returns the intent with another context; where its texts were given stays known.
+    pub(crate) fn with_context(&self, context: Value) -> Result<Self, Refusal> {
+        let mut changed = Intent::new(&self.goal, &self.constraints, context)?;
+        changed.given.clone_from(&self.given);
+        Ok(changed)
+    }
+
     /// Returns the intent with other texts and the same context.
     pub(crate) fn with_texts(&self, goal: &str, constraints: &[String]) -> Result<Self, Refusal> {
         Intent::new(goal, constraints, self.context.clone())

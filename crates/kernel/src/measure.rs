@@ -103,7 +103,7 @@ pub(crate) fn count_open(text: &str) -> usize {
 }
 
 /// Returns an assessor's finding, if all of its quotes are verbatim in the intent.
-fn locate(goal: &str, constraints: &[String], assessed: &Assessed) -> Option<Finding> {
+pub(crate) fn locate(goal: &str, constraints: &[String], assessed: &Assessed) -> Option<Finding> {
     let mut rules = rule_set().of_matcher(Matcher::Given);
     let rule = rules.find(|rule| rule.kind == assessed.kind)?;
     let texts = || {

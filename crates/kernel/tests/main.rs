@@ -8,6 +8,7 @@
     reason = "test code"
 )]
 
+mod assess;
 mod bad_input;
 mod conformance_intent;
 mod cost;

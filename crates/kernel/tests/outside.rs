@@ -132,5 +132,5 @@ fn labelled_intents_are_distinguished() {
         "labelled       CLARIFY {:?}, BUNDLE {:?}, balanced {balanced:.2}",
         table["CLARIFY"], table["BUNDLE"]
     );
-    assert!(balanced >= 0.80, "balanced {balanced:.2}");
+    assert!(balanced >= 0.82, "balanced {balanced:.2}");
 }

@@ -5,7 +5,7 @@
 //! first a journal, line by line, then model_io.json. `redact/` removes secrets before the first
 //! byte reaches the disk, `matching` finds the recorded answer to a request, and `otel` turns a
 //! recording into spans. The formats of the known APIs are parsed in `runseal_core`, so that
-//! reports can show them too.
+//! reports can show them too. `asking/` is a client of the proxy that asks models itself.
 //!
 //! This crate opens sockets. The crates that verify do not depend on it, which a test checks.
 //!
@@ -13,6 +13,7 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+pub mod asking;
 mod error;
 mod limits;
 pub mod matching;

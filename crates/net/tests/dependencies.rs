@@ -55,6 +55,7 @@ fn verifier_crates_do_not_depend_on_the_network() {
         "runseal-sandbox",
         "runseal-fs",
         "runseal-redact",
+        "runseal-secrets",
         "runseal-store",
         "runseal-runs",
         "runseal-harness",

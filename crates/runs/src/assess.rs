@@ -155,26 +155,32 @@ fn end_group(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The exchange as a model recording of one interaction.
-pub fn record_exchange(assessor: &str, prompt: &str, answer: &str) -> Value {
-    let interaction = Value::object([
-        ("i", Value::from(0_u64)),
-        (
-            "prompt_hash",
-            Value::from(ContentHash::of(prompt.as_bytes()).to_string()),
-        ),
-        (
-            "response_hash",
-            Value::from(ContentHash::of(answer.as_bytes()).to_string()),
-        ),
-        ("response_content", Value::from(answer)),
-    ]);
+/// What an assessor was given, and what it said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchange {
+    /// What it read.
+    pub prompt: String,
+    /// What it wrote.
+    pub answer: String,
+}
+
+/// The exchanges as a model recording.
+pub fn record_exchanges(assessor: &str, exchanges: &[Exchange]) -> Value {
+    let hash = |text: &str| Value::from(ContentHash::of(text.as_bytes()).to_string());
+    let interactions = exchanges.iter().enumerate().map(|(at, exchange)| {
+        Value::object([
+            ("i", Value::from(at)),
+            ("prompt_hash", hash(&exchange.prompt)),
+            ("response_hash", hash(&exchange.answer)),
+            ("response_content", Value::from(exchange.answer.as_str())),
+        ])
+    });
     Value::object([
         ("model_io_schema_version", Value::from("1.0.0")),
         ("adapter_id", Value::from("assessor")),
         ("model_id", Value::from(assessor)),
         ("mode", Value::from("record")),
-        ("interactions", Value::array([interaction])),
+        ("interactions", Value::array(interactions)),
     ])
 }
 

@@ -55,6 +55,7 @@ fn record(folder: &Path, sandbox: &Sandbox, bytes: u64) -> std::path::PathBuf {
         times: 1,
         now: Moment::from_unix(1_700_000_000).unwrap(),
         redactable: None,
+        allow_secret: None,
     };
     let sealed = record_command(&request, sandbox, &Watching::default()).unwrap();
     sealed.path
@@ -84,6 +85,7 @@ fn replay_that_would_leave_more_than_it_may_write_is_refused_before_it_runs() {
             secrets: BTreeMap::new(),
             compare: Rules::default(),
             new_files: None,
+            devices: &[],
             watching: Watching::default(),
             models: None,
         };
@@ -105,7 +107,9 @@ fn replay_that_would_leave_more_than_it_may_write_is_refused_before_it_runs() {
     assert!(has_begun.take());
     // The limit is the caller's: what the bundle holds does not raise it.
     match replay(1 << 20) {
-        Err(RecordError::Room { needed, allowed }) => {
+        Err(RecordError::Room {
+            needed, allowed, ..
+        }) => {
             assert_eq!((needed, allowed), (4 << 20, 1 << 20));
         }
         other => panic!("{other:?}"),

@@ -144,10 +144,11 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
         given: &options.inputs,
         folder: None,
         search: std::env::var_os("PATH"),
-        limits: recorded::policy(),
+        limits: recorded::replay_policy(),
         secrets: Default::default(),
         compare: Default::default(),
         new_files: None,
+        devices: &[],
         watching: Watching::default(),
     };
     let replayed = replay_bundle(

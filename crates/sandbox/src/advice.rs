@@ -93,10 +93,14 @@ impl Missing {
 
     /// The same for given places. `is_root` says whether the caller is root there.
     fn advice_in(&self, places: &[Place], is_root: bool) -> Vec<Advice> {
+        self.advice_with(places, is_root, &Settings::read())
+    }
+
+    fn advice_with(&self, places: &[Place], is_root: bool, settings: &Settings) -> Vec<Advice> {
         places
             .iter()
             .filter_map(|place| {
-                let text = advise(self.layer, *place, is_root)?;
+                let text = advise(self.layer, *place, is_root, settings)?;
                 let place = *place;
                 Some(Advice { place, text })
             })
@@ -111,14 +115,20 @@ fn rustix_is_root() -> bool {
     return false;
 }
 
-fn advise(layer: Layer, place: Place, is_root: bool) -> Option<String> {
+fn advise(layer: Layer, place: Place, is_root: bool, settings: &Settings) -> Option<String> {
     match layer {
+        // No flag of a container helps where the kernel gives none to anybody.
+        Layer::UserNamespace | Layer::Namespaces
+            if settings.most_namespaces == Some(0) && place != Place::Wsl =>
+        {
+            Some(advise_switched_off(place))
+        }
         Layer::RootCapabilities
         | Layer::UserNamespace
         | Layer::Namespaces
         | Layer::IdMap
         | Layer::Root
-        | Layer::Pivot => Some(advise_namespaces(place, is_root)),
+        | Layer::Pivot => Some(advise_namespaces(place, is_root, settings)),
         Layer::Proc => Some(advise_proc(place)),
         Layer::Landlock => advise_landlock(place),
         Layer::Seccomp | Layer::Observation => advise_seccomp(place),
@@ -126,7 +136,19 @@ fn advise(layer: Layer, place: Place, is_root: bool) -> Option<String> {
     }
 }
 
-fn advise_namespaces(place: Place, is_root: bool) -> String {
+fn advise_switched_off(place: Place) -> String {
+    let on = match place {
+        Place::Docker | Place::Podman => " on the machine that runs the container",
+        Place::Kubernetes => " on the node",
+        _ => "",
+    };
+    format!(
+        "user namespaces are switched off (user.max_user_namespaces is 0): \
+         sudo sysctl -w user.max_user_namespaces=15000{on}"
+    )
+}
+
+fn advise_namespaces(place: Place, is_root: bool, settings: &Settings) -> String {
     match (place, is_root) {
         (Place::Docker, true) => {
             "docker run --cap-add SYS_ADMIN --security-opt apparmor=unconfined …".to_owned()
@@ -149,44 +171,58 @@ fn advise_namespaces(place: Place, is_root: bool) -> String {
             "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0".to_owned()
         }
         (Place::Wsl, _) => "WSL 1 has no namespaces: wsl --set-version DISTRIBUTION 2".to_owned(),
-        (Place::Host, _) => format!("{}; or run as root", forbidding_settings()),
+        (Place::Host, _) => format!("{}; or run as root", settings.changes()),
     }
 }
 
-/// The settings of this machine that forbid user namespaces, as commands that change them.
-fn forbidding_settings() -> String {
-    let read = |path: &str| {
-        fs::read_to_string(path)
-            .ok()
-            .map(|text| text.trim().to_owned())
-    };
-    let settings = [
-        (
-            "kernel.apparmor_restrict_unprivileged_userns",
-            read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1"),
-            "0",
-        ),
-        (
-            "kernel.unprivileged_userns_clone",
-            read("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0"),
-            "1",
-        ),
-        (
-            "user.max_user_namespaces",
-            read("/proc/sys/user/max_user_namespaces").as_deref() == Some("0"),
-            "15000",
-        ),
-    ];
-    let forbidding: Vec<String> = settings
-        .into_iter()
-        .filter(|(_, forbids, _)| *forbids)
-        .map(|(name, _, value)| format!("sudo sysctl -w {name}={value}"))
-        .collect();
-    if forbidding.is_empty() {
-        "let its seccomp filter or security module allow unshare(CLONE_NEWUSER) and mounts"
-            .to_owned()
-    } else {
-        forbidding.join("; ")
+/// The settings of this machine that decide over user namespaces.
+#[derive(Debug, Default)]
+struct Settings {
+    /// `user.max_user_namespaces`, if it can be read.
+    most_namespaces: Option<u64>,
+    /// Whether AppArmor keeps programs without a profile from them, as on Ubuntu since 23.10.
+    is_kept_by_apparmor: bool,
+    /// Whether only root may have them, as on older Debian.
+    is_for_root: bool,
+}
+
+impl Settings {
+    fn read() -> Settings {
+        let read = |path: &str| -> Option<u64> {
+            let text = fs::read_to_string(Path::new("/proc/sys").join(path)).ok()?;
+            text.trim().parse().ok()
+        };
+        Settings {
+            most_namespaces: read("user/max_user_namespaces"),
+            is_kept_by_apparmor: read("kernel/apparmor_restrict_unprivileged_userns") == Some(1),
+            is_for_root: read("kernel/unprivileged_userns_clone") == Some(0),
+        }
+    }
+
+    /// Those that forbid user namespaces, as commands that change them.
+    fn changes(&self) -> String {
+        let settings = [
+            (
+                "kernel.apparmor_restrict_unprivileged_userns=0",
+                self.is_kept_by_apparmor,
+            ),
+            ("kernel.unprivileged_userns_clone=1", self.is_for_root),
+            (
+                "user.max_user_namespaces=15000",
+                self.most_namespaces == Some(0),
+            ),
+        ];
+        let forbidding: Vec<String> = settings
+            .into_iter()
+            .filter(|(_, forbids)| *forbids)
+            .map(|(change, _)| format!("sudo sysctl -w {change}"))
+            .collect();
+        if forbidding.is_empty() {
+            "let its seccomp filter or security module allow unshare(CLONE_NEWUSER) and mounts"
+                .to_owned()
+        } else {
+            forbidding.join("; ")
+        }
     }
 }
 
@@ -248,7 +284,11 @@ mod tests {
     }
 
     fn text(layer: Layer, place: Place, is_root: bool) -> String {
-        let advice = missing(layer).advice_in(&[place], is_root);
+        text_with(layer, place, is_root, &Settings::default())
+    }
+
+    fn text_with(layer: Layer, place: Place, is_root: bool, settings: &Settings) -> String {
+        let advice = missing(layer).advice_with(&[place], is_root, settings);
         advice.first().map(ToString::to_string).unwrap_or_default()
     }
 
@@ -268,6 +308,34 @@ mod tests {
         let runner = text(Layer::UserNamespace, Place::GitHub, false);
         assert!(runner.contains("apparmor_restrict_unprivileged_userns=0"));
         assert!(text(Layer::Namespaces, Place::Wsl, false).contains("--set-version"));
+    }
+
+    #[test]
+    fn advice_names_switched_off_namespaces_before_any_flag_of_the_place() {
+        let settings = Settings {
+            most_namespaces: Some(0),
+            is_kept_by_apparmor: true,
+            ..Settings::default()
+        };
+        for place in [Place::Docker, Place::Kubernetes, Place::GitHub, Place::Host] {
+            let advice = text_with(Layer::UserNamespace, place, false, &settings);
+            assert!(advice.contains("user.max_user_namespaces is 0"), "{advice}");
+            assert!(!advice.contains("unconfined"), "{advice}");
+        }
+        // Others are not what is missing.
+        let proc = text_with(Layer::Proc, Place::Docker, false, &settings);
+        assert!(proc.contains("systempaths"), "{proc}");
+        let some = Settings {
+            most_namespaces: Some(15000),
+            is_kept_by_apparmor: true,
+            ..Settings::default()
+        };
+        let host = text_with(Layer::UserNamespace, Place::Host, false, &some);
+        assert!(
+            host.contains("apparmor_restrict_unprivileged_userns=0"),
+            "{host}"
+        );
+        assert!(!host.contains("max_user_namespaces"), "{host}");
     }
 
     #[test]

@@ -270,6 +270,6 @@ mod tests {
     #[test]
     fn layer_numbers_are_unique_and_in_order() {
         let numbers: Vec<u8> = Layer::ALL.iter().map(|layer| *layer as u8).collect();
-        assert_eq!(numbers, (1..=21).collect::<Vec<u8>>());
+        assert_eq!(numbers, (1..=22).collect::<Vec<u8>>());
     }
 }

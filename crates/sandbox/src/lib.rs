@@ -57,7 +57,7 @@ pub use feed::TakenInput;
 #[cfg(unix)]
 pub use layer::{Change, Changed, FolderLayer, LayerKind};
 pub use level::Isolation;
-pub use limits::{Limits, MOST_IN_MEMORY};
+pub use limits::{Limits, MOST_IN_MEMORY, machine_memory};
 pub use loopback::Loopback;
 #[cfg(unix)]
 pub use mounted::is_mounted;

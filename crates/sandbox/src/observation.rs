@@ -28,6 +28,8 @@ pub struct Observe {
     pub most_files: usize,
     /// Distinct programs that are kept for each of network, randomness and threads.
     pub most_programs: usize,
+    /// Whether looking at names in folders of programs is noted too.
+    pub looks_at_programs: bool,
 }
 
 impl Default for Observe {
@@ -35,6 +37,7 @@ impl Default for Observe {
         Observe {
             most_files: 100_000,
             most_programs: 1_000,
+            looks_at_programs: false,
         }
     }
 }
@@ -146,6 +149,12 @@ pub enum Gap {
         /// How many opens could not be resolved.
         count: u64,
     },
+    /// A file was written to, and what it held before is still there under another name of it, unlike without a
+    /// layer.
+    SplitNames {
+        /// The file, by the name it was written by.
+        path: PathBuf,
+    },
     /// File systems that are mounted below the layered folder: they are not in it.
     MountBelow {
         /// The mount point.
@@ -179,6 +188,10 @@ pub struct Observation {
     /// entered, or that a folder was to be made at; sorted, links unresolved, whether or not there was
     /// something. Below a copy, the names are those of the real folder.
     pub looks: Vec<PathBuf>,
+    /// Absolute names that were to be opened and were not there for the command, sorted, links
+    /// unresolved, outside the folders of programs; as many as are kept. Below a copy, the names are those of the
+    /// real folder.
+    pub missing: Vec<PathBuf>,
     /// Absolute names that something was to be renamed or linked to, sorted, links unresolved: whatever
     /// was there is not what is there now. Below a copy, the names are those of the real folder.
     pub given_names: Vec<PathBuf>,

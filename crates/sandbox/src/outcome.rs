@@ -34,6 +34,8 @@ pub enum Limit {
     Temporary,
     /// Less space was left on the disk than has to be.
     FreeSpace,
+    /// Room for fewer files was left on the disk than has to be.
+    FreeFiles,
     /// The shared memory in /dev/shm was full.
     SharedMemory,
     /// It had more processes and threads than allowed.
@@ -53,6 +55,7 @@ impl Limit {
             Limit::WorkFiles => "it wrote too many files",
             Limit::Temporary => "it wrote too much to its temporary folder",
             Limit::FreeSpace => "the disk was nearly full",
+            Limit::FreeFiles => "the disk had hardly room for another file",
             Limit::SharedMemory => "its shared memory was full",
             Limit::Processes => "it had too many processes and threads",
         }
@@ -161,6 +164,10 @@ pub struct Recorded {
     /// The place that the program was executed from, as the command's file system has it: of several
     /// on PATH the one that the kernel took. Nothing where that is not known.
     pub program: Option<PathBuf>,
+    /// The most memory that it had at once: in a control group of its own all of it together, otherwise the resident
+    /// memory of its largest process. Nothing where that is not known, as with processes smaller than the sandbox's own,
+    /// of which each begins as a copy.
+    pub memory_bytes: Option<u64>,
 }
 
 impl Outcome {

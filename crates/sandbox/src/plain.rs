@@ -111,6 +111,7 @@ pub(crate) fn run(spec: &Spec) -> Result<Recorded, SandboxError> {
         layer: None,
         observation: None,
         program: None,
+        memory_bytes: None,
     })
 }
 

@@ -80,6 +80,8 @@ pub struct Spec {
     pub layered: Option<Layered>,
     /// What it sees of the host's files besides.
     pub view: View,
+    /// Device files of the host, below /dev, that it may use as its user can.
+    pub devices: Vec<PathBuf>,
     /// Whether it finds the machine as its user's shell does; nothing is a sandbox that is the same everywhere.
     pub ordinary: Option<Ordinary>,
     /// What to keep of what the command is seen to do; nothing is observed without.
@@ -233,6 +235,7 @@ impl Spec {
             loopback: None,
             layered: None,
             view: View::strict(),
+            devices: Vec::new(),
             ordinary: None,
             observe: None,
             cancel: None,

@@ -180,7 +180,7 @@ fn name_fault(name: &[u8], flags: u16) -> Option<(FaultKind, &'static str)> {
     if flags & UTF8 == 0 {
         let message = "the name is not marked as UTF-8, so unpackers disagree on its letters; pack \
                        it with a tool that marks names (7z, Python, bsdtar)";
-        return Some((FaultKind::Ambiguous, message));
+        return Some((FaultKind::Unmarked, message));
     }
     let is_composed = str::from_utf8(name).is_ok_and(is_composed);
     let message = "the name is not in composed form (NFC), to which some unpackers convert it";

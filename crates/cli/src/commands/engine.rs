@@ -72,43 +72,20 @@ struct RunArgs {
 }
 
 /// The limits of an engine.
-#[derive(Debug, Clone, clap::Args)]
-pub struct PolicyArgs {
-    /// The seconds that an engine may run: a minute, and its manifest can only ask for less. A recorded
-    /// command that is replayed has an hour by default.
+#[derive(Debug, clap::Args)]
+struct PolicyArgs {
+    /// The seconds that an engine may run: a minute, and its manifest can only ask for less.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=604800))]
     timeout: Option<u32>,
     /// The bytes of artifacts that an engine may write: 1 GiB, and its manifest can only ask for less. With
-    /// more, they are watched on disk instead of limited by the kernel. A recorded command that left more
-    /// when it was sealed is replayed only if this allows as much. Takes K, M, G.
+    /// more, they are watched on disk instead of limited by the kernel. Takes K, M, G.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     artifact_bytes: Option<u64>,
 }
 
 impl PolicyArgs {
-    /// Whether a time was given.
-    pub fn has_timeout(&self) -> bool {
-        self.timeout.is_some()
-    }
-
-    /// Whether a number of bytes was given.
-    pub fn has_artifact_bytes(&self) -> bool {
-        self.artifact_bytes.is_some()
-    }
-
-    /// The limits of a recorded command when it is replayed.
-    pub fn recorded(&self) -> Limits {
-        let bytes = self.artifact_bytes.unwrap_or(MOST_IN_MEMORY);
-        Limits {
-            wall_time: Duration::from_secs(self.timeout.unwrap_or(3600).into()),
-            file_bytes: bytes,
-            work_bytes: bytes,
-            ..runseal_runs::record::run::policy()
-        }
-    }
-
     /// The limits given on the command line; the default policy for all others.
-    pub fn policy(&self) -> Limits {
+    fn policy(&self) -> Limits {
         let bytes = self.artifact_bytes.unwrap_or(MOST_IN_MEMORY);
         Limits {
             wall_time: Duration::from_secs(self.timeout.unwrap_or(60).into()),

@@ -23,11 +23,12 @@ use crate::verdict;
 ///
 /// It is verified first, and each file is checked while it is copied: there is the whole folder DIR or none,
 /// and nothing that exists is replaced. JSON files have their own bytes again, and files that could be executed
-/// can be.
+/// can be; what the run read has its rights and times. Links are made again so that none leads out of DIR.
 ///
 /// By default what the run left, at its paths below DIR. With --inputs what it read: files of the command's
-/// folder at their paths, others at their places in the bundle. With --all both and what was printed, each at
-/// its place in the bundle.
+/// folder at their paths, others at their places in the bundle, and what was sealed from outside the folder at
+/// its absolute path below DIR/environment. With --all both and what was printed, each at its place in the
+/// bundle.
 ///
 /// Exit 0: they are there. Exit 1: the bundle is not valid. Exit 2: something cannot be read, or DIR exists.
 #[derive(Debug, clap::Args)]
@@ -89,6 +90,15 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         ui::note(&format!(
             "{} of these files are not in the bundle, only their hashes",
             extracted.missing
+        ));
+    }
+    if extracted.links_left_out > 0 {
+        let links = match extracted.links_left_out {
+            1 => "a symbolic link is left out: it leads".to_owned(),
+            count => format!("{count} symbolic links are left out: they lead"),
+        };
+        ui::note(&format!(
+            "{links} out of the new folder, or something is in the way"
         ));
     }
     let mut answer = Value::object([("path", args.output.display().to_string())]);

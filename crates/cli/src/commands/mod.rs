@@ -4,6 +4,7 @@
 //! Help, man pages and completions follow from the `Args` types.
 
 mod assess;
+mod assessor;
 mod bundle;
 mod canon;
 mod catalog;

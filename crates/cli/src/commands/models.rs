@@ -19,7 +19,7 @@ use crate::error::CliError;
 use crate::ui;
 
 /// The recording's file name in bundles and packs.
-const RECORDING: &str = "model_io.json";
+pub const RECORDING: &str = "model_io.json";
 
 /// Whether and how a command may call models.
 #[derive(Debug, clap::Args)]
@@ -71,7 +71,7 @@ impl ModelArgs {
 
 /// The folder in which the recording grows. If the program is killed the folder stays, and `runseal
 /// proxy finish` turns its content into a recording.
-fn private_folder() -> Result<PrivateFolder, CliError> {
+pub fn private_folder() -> Result<PrivateFolder, CliError> {
     let folder = PrivateFolder::create("models");
     folder.map_err(|error| CliError::internal(format!("no folder for the recording: {error}")))
 }

@@ -12,17 +12,18 @@ use runseal_runs::record::keep::Keep;
 use runseal_runs::record::outside::Extent;
 use runseal_runs::record::rules::{Origin, Rules};
 use runseal_runs::record::run::{Command, Watching, policy};
-use runseal_runs::record::seal::{RecordRequest, SealedCommand, record_command};
+use runseal_runs::record::seal::{
+    RecordError, RecordRequest, SECRET_SEALED, SealedCommand, record_command,
+};
 use runseal_runs::record::terms::{Fate, Terms};
 use runseal_runs::run::replay_render::render_varying;
-use runseal_runs::world::World;
 use runseal_sandbox::{CancelToken, Limits, Mount};
 
 use super::log::{LogPlace, append_target};
 use super::record_error::{Doing, record_error};
 use super::record_streams::{CommandStreams, pass_on};
 use super::record_variables::{parse_parameters, parse_variables};
-use super::record_world::{BoundArgs, show_world, world_of_caller};
+use super::record_world::{BoundArgs, ShownWorld, parse_devices, show_world, world_of_caller};
 use super::redact::RedactableArgs;
 use super::sandbox_level::SandboxArgs;
 use super::seal::parse_run_id;
@@ -122,6 +123,15 @@ pub struct Args {
     /// repeated.
     #[arg(long, value_name = "PATH")]
     hide: Vec<PathBuf>,
+    /// A device below /dev that the command may use, or a folder of them: `/dev/dri`, `/dev/nvidia0`. What it answers
+    /// is not sealed, and a replay needs one too. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    device: Vec<PathBuf>,
+    /// Files in which what looks like a secret is sealed all the same: by their path below the folder, or
+    /// absolute; also `stdout`, `stderr`, `stdin`, `terminal`, `arguments` and `parameters`. The bundle says so. May be
+    /// repeated.
+    #[arg(long, value_name = "GLOB")]
+    allow_secret: Vec<String>,
     /// Print what the command would see of this machine, and run nothing.
     #[arg(long)]
     show_world: bool,
@@ -187,11 +197,28 @@ fn refuse_default_link(out: &Path) -> Result<(), CliError> {
     Err(CliError::new(Outcome::Unreadable, "OUT", message).hint(hint))
 }
 
+fn current_folder() -> Result<PathBuf, CliError> {
+    let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
+    folder.map_err(|error| {
+        CliError::new(
+            Outcome::Unreadable,
+            "FOLDER",
+            format!("the current folder cannot be read: {error}"),
+        )
+        .hint("change into a folder that is there and that you may read")
+    })
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if args.show_world {
-        let folder = std::env::current_dir().unwrap_or_default();
-        return show_world(&args.world(&folder), args.is_json());
+        let command = args.command(current_folder()?, CommandStreams::none())?;
+        let shown = ShownWorld {
+            command: &command,
+            level: args.sandbox.name(),
+            stdin_bytes: args.stdin_bytes,
+        };
+        return show_world(&shown, args.is_json());
     }
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
@@ -213,7 +240,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     let sealed = match record_command(&request, &sandbox, &watching) {
         Ok(sealed) => sealed,
-        Err(error) => return record_error(error, watching.on_output.is_some(), Doing::Record),
+        Err(error) => {
+            if let RecordError::Secrets { kept: Some(_), .. } = &error {
+                outgoing.keep();
+            }
+            return record_error(error, watching.on_output.is_some(), Doing::Record);
+        }
     };
     outgoing.finish(&sealed.path)?;
     if let Some(log) = &args.log {
@@ -236,15 +268,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 
 impl Args {
     fn request(&self, out: &Path) -> Result<RecordRequest, CliError> {
-        let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
-        let folder = folder.map_err(|error| {
-            CliError::new(
-                Outcome::Unreadable,
-                "FOLDER",
-                format!("the current folder cannot be read: {error}"),
-            )
-            .hint("change into a folder that is there and that you may read")
-        })?;
+        let folder = current_folder()?;
         std::fs::read_dir(&folder).map_err(|error| {
             CliError::new(
                 Outcome::Unreadable,
@@ -254,10 +278,6 @@ impl Args {
             .at(folder.display().to_string())
             .hint("change into a folder that you may read")
         })?;
-        let limits = self.bounds.limits(Limits {
-            wall_time: Duration::from_secs(self.timeout.into()),
-            ..policy()
-        });
         #[cfg(feature = "net")]
         let models = self.models.start(&[])?;
         #[cfg(not(feature = "net"))]
@@ -268,33 +288,12 @@ impl Args {
                 "record once; `runseal replay --times N` shows what varies on the same answers",
             ));
         }
-        let (variables, secrets) = parse_variables(&self.env, &self.secret)?;
         let out = folder.join(out);
         let streams = CommandStreams::like_ours(self.stdin.as_deref(), self.stdin_bytes)?;
         Ok(RecordRequest {
             command: Command {
-                argv: self.command.clone(),
-                inputs: self
-                    .input
-                    .iter()
-                    .map(|input| Mount {
-                        host: folder.join(input),
-                        inside: folder.join(input),
-                    })
-                    .collect(),
-                appears_at: folder.clone(),
-                parameters: parse_parameters(&self.param)?,
-                variables,
-                secrets,
-                stdin: streams.stdin,
-                terminal: streams.terminal,
-                terminal_variables: streams.variables,
-                fixed_time: self.fixed_time,
                 models,
-                world: self.world(&folder),
-                is_of_bundle: false,
-                limits,
-                folder,
+                ..self.command(folder, streams)?
             },
             out,
             run_id: self.run_id.as_deref().map(parse_run_id).transpose()?,
@@ -304,6 +303,7 @@ impl Args {
                 true => Extent::Everything,
                 false => Extent::Unpackaged,
             },
+            allow_secret: self.patterns("--allow-secret", &self.allow_secret)?,
             keep_failed: self.keep_failed,
             times: self.times,
             now: clock::now()?,
@@ -311,23 +311,49 @@ impl Args {
         })
     }
 
-    /// The user's own world, with what was opened and hidden by name.
-    fn world(&self, folder: &Path) -> World {
-        world_of_caller(folder, &self.input, &self.hide)
+    /// What is run, and in the user's own world, with what was opened and hidden by name. It asks no models.
+    fn command(&self, folder: PathBuf, streams: CommandStreams) -> Result<Command, CliError> {
+        let (variables, secrets) = parse_variables(&self.env, &self.secret)?;
+        let devices = parse_devices(&self.device)?;
+        let input = |input: &PathBuf| Mount {
+            host: folder.join(input),
+            inside: folder.join(input),
+        };
+        Ok(Command {
+            argv: self.command.clone(),
+            inputs: self.input.iter().map(input).collect(),
+            appears_at: folder.clone(),
+            parameters: parse_parameters(&self.param)?,
+            variables,
+            secrets,
+            stdin: streams.stdin,
+            terminal: streams.terminal,
+            terminal_variables: streams.variables,
+            fixed_time: self.fixed_time,
+            models: None,
+            world: world_of_caller(&folder, (&self.input, &self.hide), devices),
+            is_of_bundle: false,
+            limits: self.bounds.limits(Limits {
+                wall_time: Duration::from_secs(self.timeout.into()),
+                ..policy()
+            }),
+            folder,
+        })
+    }
+
+    fn patterns(&self, option: &str, given: &[String]) -> Result<Option<Keep>, CliError> {
+        Keep::parse_given(given).map_err(|error| {
+            CliError::usage(
+                format!("`{option}`: {error}"),
+                format!("write it as `{option} 'results/*.csv'`"),
+            )
+        })
     }
 
     fn terms(&self) -> Result<Terms, CliError> {
-        let patterns = |option: &str, given: &[String]| {
-            Keep::parse_given(given).map_err(|error| {
-                CliError::usage(
-                    format!("`{option}`: {error}"),
-                    format!("write it as `{option} 'results/*.csv'`"),
-                )
-            })
-        };
         Ok(Terms {
-            keep: patterns("--keep", &self.keep)?,
-            ignore: patterns("--ignore", &self.ignore)?,
+            keep: self.patterns("--keep", &self.keep)?,
+            ignore: self.patterns("--ignore", &self.ignore)?,
             compare: parse_rules(&self.compare, Origin::Bundle)?,
         })
     }
@@ -378,6 +404,12 @@ impl Args {
             ui::note(&format!(
                 "read of your home folder, and sealed: {}",
                 reveal(home)
+            ));
+        }
+        if let Some(names) = &sealed.home_names {
+            ui::note(&format!(
+                "seen in your home folder, and sealed by name only: {}",
+                reveal(names)
             ));
         }
         note_unmatched(&request.terms, sealed);
@@ -538,8 +570,10 @@ fn shown_path(path: &Path, args: &Args) -> String {
 /// docs.
 fn warn_unseen(sealed: &SealedCommand) {
     for gap in &sealed.gaps {
-        if !matches!(gap.kind.as_str(), "never-seen" | "outside") {
-            ui::note(&format!("not captured: {}", shown_name(&gap.detail)));
+        match gap.kind.as_str() {
+            "never-seen" | "outside" => {}
+            SECRET_SEALED | "not-shown" => ui::note(&shown_name(&gap.detail)),
+            _ => ui::note(&format!("not captured: {}", shown_name(&gap.detail))),
         }
     }
 }

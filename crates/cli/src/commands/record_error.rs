@@ -4,7 +4,7 @@ use runseal_core::verify::Outcome;
 use runseal_runs::record::error::limit_hint;
 use runseal_runs::record::run::RunError;
 use runseal_runs::record::seal::RecordError;
-use runseal_sandbox::SandboxError;
+use runseal_sandbox::{Limit, SandboxError};
 
 use super::seal::print_rejected;
 use crate::error::CliError;
@@ -37,10 +37,16 @@ pub fn record_error(
     };
     let ended = format!("the command was ended and nothing was {done}");
     Err(match error {
-        RecordError::Failed { how, .. } if doing == Doing::Replay => {
-            reported.instead(Outcome::Unreadable, "LIMIT").message(format!(
+        RecordError::Failed { how, limit, .. } if doing == Doing::Replay => {
+            let stopped = reported.instead(Outcome::Unreadable, "LIMIT").message(format!(
                 "the command {how}, which the sealed run did not: nothing was compared"
-            ))
+            ));
+            match limit {
+                Some(Limit::Temporary | Limit::Stdin | Limit::Stdout | Limit::Stderr) => stopped.hint(
+                    "no option raises this one, which the sealed run did not reach: the command does something else here",
+                ),
+                _ => stopped,
+            }
         }
         RecordError::Failed {
             how,
@@ -107,7 +113,6 @@ mod tests {
 
     use runseal_fs::models::SecretSearchError;
     use runseal_runs::record::ProgramError;
-    use runseal_sandbox::Limit;
     use runseal_sandbox::outputs::OutputError;
 
     use super::*;
@@ -170,11 +175,11 @@ mod tests {
                 "Interrupted INTERRUPTED: the command was ended and nothing was sealed",
             ),
             (
-                RecordError::Secret {
-                    name: "KEY".to_owned(),
-                    files: vec!["artifacts/a".to_owned()],
+                RecordError::Secrets {
+                    found: Vec::new(),
+                    kept: Some(PathBuf::from("/k")),
                 },
-                "Invalid SECRET: the value of `KEY` must not be sealed, and is in `artifacts/a`; nothing was sealed\nhint: keep the command from writing and printing it; `--keep GLOB` leaves out files that it writes",
+                "Invalid SECRET: secrets are not sealed unasked, and there are some in ; nothing was sealed, and what the command left is in `/k`\nhint: `--hide PATH` keeps a file from the command, `--keep GLOB` leaves out files that it writes, `--secret NAME` gives it a variable unsealed; `--allow-secret GLOB` seals a file with what looks like one, and says so",
             ),
             (
                 RecordError::Seed("s".to_owned()),
@@ -298,10 +303,12 @@ mod tests {
             ),
             (
                 RecordError::Room {
+                    what: "bytes",
                     needed: 9,
                     allowed: 4,
+                    option: "--disk",
                 },
-                "Unreadable LIMIT: the sealed run left 9 bytes, and its replay may write 4: nothing was compared\nhint: `--artifact-bytes` lets it write more, which takes at least 9; beyond 1 GiB it writes to your disk",
+                "Unreadable LIMIT: the sealed run left 9 bytes, and its replay may write 4: nothing was compared\nhint: `--disk 9` lets it write as much",
             ),
             (
                 place(),

@@ -28,6 +28,15 @@ pub struct CommandStreams {
 }
 
 impl CommandStreams {
+    /// Nothing to read, and no terminal.
+    pub fn none() -> Self {
+        Self {
+            stdin: Stdin::Null,
+            terminal: None,
+            variables: BTreeMap::new(),
+        }
+    }
+
     /// Streams like ours. `stdin` names another standard input; `-` is ours. At most so many bytes of it are passed
     /// on.
     pub fn like_ours(stdin: Option<&Path>, most: u64) -> Result<Self, CliError> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use runseal_core::verify::Outcome;
-use runseal_runs::record::secrets::find_secret;
+use runseal_secrets::variables::find_secret;
 
 use crate::error::CliError;
 

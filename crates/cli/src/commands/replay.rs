@@ -1,6 +1,7 @@
 //! `runseal replay`: repeats any kind of evidence and compares the result.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use runseal_core::canon::{Dialect, canonical_bytes};
 use runseal_core::formats::Format;
@@ -14,17 +15,18 @@ use runseal_runs::record::bundle::{JudgedBundle, Replayed, replay_bundle};
 use runseal_runs::record::new_files::NewFiles;
 use runseal_runs::record::replay::RecordedOptions;
 use runseal_runs::record::rules::Origin;
-use runseal_runs::record::run::Watching;
+use runseal_runs::record::run::{Watching, replay_policy};
 use runseal_runs::record::unpack::{UnpackError, copy_privately, unpack_bundle};
+use runseal_runs::run::command;
 use runseal_runs::run::replay::{Replay, Verdict};
 use runseal_runs::run::replay_render::{render_human, render_json};
-use runseal_sandbox::CancelToken;
+use runseal_sandbox::{CancelToken, Limits};
 use runseal_survey::load::{ContainingArchive, Judged};
 
-use super::engine::PolicyArgs;
 use super::record::parse_rules;
 use super::record_error::{Doing, record_error};
 use super::record_variables::parse_variables;
+use super::record_world::{BoundArgs, parse_devices};
 use super::replay_refused::Refused;
 use super::sandbox_level::SandboxArgs;
 use super::{replay_intent, replay_job, replay_pack};
@@ -85,6 +87,10 @@ pub struct Args {
     /// How to print.
     #[arg(long, default_value = "human", value_parser = ["human", "json"])]
     format: String,
+    /// For a recorded run: a device below /dev, or a folder of them, that the command may use. A bundle says which its
+    /// command had; without this option none is shown. May be repeated.
+    #[arg(long, value_name = "PATH")]
+    device: Vec<PathBuf>,
     /// For a recorded run: keep what the command leaves and prints now in this new folder, with the answer as
     /// replay.json. With --times, of the first run that differs.
     #[arg(long, value_name = "DIR")]
@@ -92,13 +98,28 @@ pub struct Args {
     /// For a run bundle: also write the page about it, with the result of the replay.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// For a run bundle: the seconds that each run may take; by default an hour for a recorded command, and a minute
+    /// for an engine, whose manifest can only ask for less.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=604800))]
+    timeout: Option<u32>,
     #[command(flatten)]
-    policy: PolicyArgs,
+    bounds: BoundArgs,
     #[cfg(feature = "net")]
     #[command(flatten)]
     fork: super::models::ForkArgs,
     #[command(flatten)]
     sandbox: SandboxArgs,
+}
+
+impl Args {
+    /// These limits with what was given.
+    fn limits(&self, limits: Limits) -> Limits {
+        let given = self.timeout.map(|it| Duration::from_secs(it.into()));
+        self.bounds.limits(Limits {
+            wall_time: given.unwrap_or(limits.wall_time),
+            ..limits
+        })
+    }
 }
 
 /// Runs the command.
@@ -173,16 +194,21 @@ fn replay_here(args: &Args) -> Result<Outcome, CliError> {
 
 /// Refuses options that do not fit what is replayed: whoever gives one relies on its effect.
 fn check_options(args: &Args, replayed: Format) -> Result<(), CliError> {
+    let [memory, disk, files, processes] = args.bounds.given();
     let of_run = [
         ("--engine", args.engine.is_some()),
         ("--input", !args.input.is_empty()),
         ("--compare", !args.compare.is_empty()),
+        ("--device", !args.device.is_empty()),
         ("--out", args.out.is_some()),
         ("--same-environment", args.same_environment),
         ("--times", args.times != 1),
         ("--report", args.report.is_some()),
-        ("--timeout", args.policy.has_timeout()),
-        ("--artifact-bytes", args.policy.has_artifact_bytes()),
+        ("--timeout", args.timeout.is_some()),
+        memory,
+        disk,
+        files,
+        processes,
         ("--sandbox", !args.sandbox.is_default()),
         #[cfg(feature = "net")]
         ("--fork-at", args.fork.is_given()),
@@ -241,7 +267,7 @@ fn replay_run_bundle(
             (judged, Some(loaded))
         }
     };
-    let policy = args.policy.policy();
+    let policy = args.limits(command::policy());
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
     let (_, secrets) = parse_variables(&[], &args.secret)?;
@@ -253,15 +279,17 @@ fn replay_run_bundle(
         }
         None => None,
     };
+    let devices = parse_devices(&args.device)?;
     let options = RecordedOptions {
         compare,
         new_files: new_files.as_ref(),
         times: args.times,
         same_environment: args.same_environment,
         given: &args.input,
+        devices: &devices,
         folder: None,
         search: std::env::var_os("PATH"),
-        limits: args.policy.recorded(),
+        limits: args.limits(replay_policy()),
         secrets,
         watching: Watching {
             cancel: Some(cancel),

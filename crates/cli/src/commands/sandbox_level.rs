@@ -22,6 +22,11 @@ impl SandboxArgs {
         self.level == Isolation::Full.name()
     }
 
+    /// The name of the level.
+    pub fn name(&self) -> &str {
+        &self.level
+    }
+
     /// The sandbox at the chosen level.
     pub fn find(&self) -> Result<Sandbox, SandboxError> {
         let level = Isolation::from_name(&self.level).unwrap_or(Isolation::Full);

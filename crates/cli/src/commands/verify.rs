@@ -45,6 +45,9 @@ pub struct Args {
     /// What to verify; something inside an archive as `evidence.zip!/run`; `-` means standard input.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Accepted without effect: a PATH that is not evidence itself is always searched.
+    #[arg(long, short, hide = true)]
+    recursive: bool,
     #[command(flatten)]
     level: LevelArgs,
     /// A file of paths, ids or formats that must be there, one per line; a missing one is exit 1.

@@ -72,9 +72,9 @@ impl Project {
 
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("env");
-        // Whoever runs the tests in the background may have told them to ignore interrupts.
+        // Whoever runs the tests in the background, or under nohup, may have told them to ignore these.
         command
-            .arg("--default-signal=INT")
+            .arg("--default-signal=HUP,INT,TERM")
             .arg(self.binary())
             .args(arguments)
             .current_dir(self.path(""))

@@ -15,6 +15,8 @@ pub enum FaultKind {
     Name,
     /// The same name twice, or a file in place of a folder.
     Duplicate,
+    /// Two names that are one on systems that ignore letter case or how accents are composed.
+    Alike,
     /// A link.
     Link,
     /// It unpacks to far more than its own size.
@@ -27,6 +29,8 @@ pub enum FaultKind {
     Limit,
     /// Unpackers could read it in different ways.
     Ambiguous,
+    /// A name in UTF-8 that is not marked as that.
+    Unmarked,
 }
 
 /// One thing that unpackers could read in different ways, or must not write.
@@ -104,7 +108,10 @@ pub static RULES: [Rule<Archive>; 8] = [
         "No name is given twice, nothing is below a file, and no two names differ only by letter \
          case or by how accents are composed. Tools and systems disagree on which of two entries \
          counts, so one tool might unpack what another did not check.",
-        |view, findings| add(FaultKind::Duplicate, view, findings),
+        |view, findings| {
+            add(FaultKind::Duplicate, view, findings);
+            add(FaultKind::Alike, view, findings);
+        },
     ),
     rule(
         "AR3",
@@ -149,7 +156,10 @@ pub static RULES: [Rule<Archive>; 8] = [
          each entry's name has one source and every number one reading. gzip and Zstandard have \
          one stream and nothing after it. If any of this is broken, unpackers may write \
          different files (docs/archives.md).",
-        |view, findings| add(FaultKind::Ambiguous, view, findings),
+        |view, findings| {
+            add(FaultKind::Ambiguous, view, findings);
+            add(FaultKind::Unmarked, view, findings);
+        },
     ),
 ];
 

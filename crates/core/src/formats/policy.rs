@@ -3,7 +3,6 @@
 //! A policy is part of a pack and of run.json, never a separate document, so its checks are
 //! functions that the pack's rules call.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::canon::{Kind, Node, Value};
@@ -320,14 +319,14 @@ pub fn find_shape_faults(policy: Node<'_>) -> Vec<String> {
     faults
 }
 
-/// PL1: the name is one of the three.
+/// PL1: the name is one of the three. PL2 reports one that is missing or no text.
 pub fn find_name_fault(policy: Node<'_>) -> Option<String> {
-    let name = policy.get("name").and_then(|node| node.as_lossy_str());
-    match name.as_deref().map(Profile::named) {
-        Some(Some(_)) => None,
-        _ => Some(format!(
+    let name = policy.get("name")?.as_lossy_str()?;
+    match Profile::named(&name) {
+        Some(_) => None,
+        None => Some(format!(
             "`{}` is not strict, default or dev",
-            name.unwrap_or(Cow::Borrowed("nothing")).escape_debug()
+            name.escape_debug()
         )),
     }
 }

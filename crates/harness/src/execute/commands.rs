@@ -174,7 +174,7 @@ fn limit_name(limit: Limit) -> &'static str {
         Limit::WorkBytes => "more bytes than max_total_output_bytes",
         Limit::WorkFiles => "more files than max_output_files",
         Limit::Temporary => "more temporary files than allowed",
-        Limit::FreeSpace => "more files than the disk has room for",
+        Limit::FreeSpace | Limit::FreeFiles => "more files than the disk has room for",
         Limit::SharedMemory => "more shared memory than there is",
         Limit::Processes => "more processes than allowed",
     }

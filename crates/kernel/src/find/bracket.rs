@@ -147,7 +147,7 @@ pub(super) fn find(
                 .iter()
                 .filter(|rule| free && rule.bracket == Some(blank.open))
             {
-                if is_blank(rule, source, at, &blank)
+                if is_blank(rules, rule, source, at, &blank)
                     && !super::is_lifted(rule, source, *sentence, at, blank.to)
                 {
                     out.push(source.finding(rule, *sentence, at, blank.to));
@@ -167,17 +167,27 @@ pub(super) fn find(
 
 /// Whether the inside asks to be filled in. `words` begin a request (`insert`), the first group are
 /// nouns for a value, the second are words that need a noun next, the third never make a blank.
-fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> bool {
+fn is_blank(
+    rules: &RuleSet,
+    rule: &Rule,
+    source: &Source<'_>,
+    at: usize,
+    blank: &Blank<'_>,
+) -> bool {
     let inside = blank.inside.trim();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '\'' | ',' | '/');
     let words: Vec<&str> = inside
         .split([' ', '_', '-', '/'])
         .filter(|word| !word.is_empty())
         .collect();
-    // *At most [ ] units*: an empty blank where a number is due. A list of tasks begins with one.
-    if inside.is_empty() && blank.open == '[' {
-        return at > 0
-            && source.classes[at - 1] & (Class::UPPER | Class::LOWER | Class::EXACT) != 0;
+    // *At most [ ] units*, *( ) days*: an empty blank where a number is due. A list of tasks begins with one.
+    if matches!(blank.open, '[' | '(') && inside.chars().all(|c| matches!(c, '.' | '…' | '_')) {
+        let bounds = Class::UPPER | Class::LOWER | Class::EXACT;
+        let tokens = &source.text.tokens;
+        let measures = tokens
+            .get(blank.to)
+            .is_some_and(|next| next.spaced && rules.lexicon.unit(next.key).is_some());
+        return at > 0 && tokens[at].spaced && (source.classes[at - 1] & bounds != 0 || measures);
     }
     if words.is_empty()
         || words.len() > MOST_WORDS

@@ -45,12 +45,12 @@ fn find_hedge(
         }
         for (number, pattern) in rules.index.find(token.key).into_iter().flatten() {
             let rule = &rules.rules[usize::from(*number)];
-            let Some(end) =
-                rule.patterns[usize::from(*pattern)].match_at(&source.text, sentence, at)
-            else {
+            let pattern = &rule.patterns[usize::from(*pattern)];
+            let Some(end) = pattern.match_at(&source.text, sentence, at) else {
                 continue;
             };
             if rule.matcher == Matcher::Hedge
+                && super::is_in_place(rule, pattern, source, sentence, (at, end))
                 && !is_name(source, sentence, at)
                 && !is_lifted(rule, source, sentence, at, end)
             {

@@ -15,13 +15,15 @@ mod opposite;
 mod pairs;
 mod quantity;
 mod restated;
+mod slots;
 mod statement;
 mod words;
 
 use crate::context::is_decision;
-use crate::rules::{Kind, Rule, RuleSet, Severity, rule_set};
+use crate::rules::pattern::Pattern;
+use crate::rules::{Class, Kind, Rule, RuleSet, Severity, rule_set};
 use crate::text::one_line;
-use crate::text::token::{Sentence, Text, TokenKind};
+use crate::text::token::{Sentence, Text, TokenKind, key_of};
 
 pub(crate) use missing::{Naming, Wanted};
 
@@ -94,6 +96,18 @@ impl Finding {
         self.places.get(at).map_or("", |place| place.quote.as_str())
     }
 }
+
+/// The last words of a match, which may begin a clause: *comes once we know*.
+const LEFT_BEHIND: usize = 3;
+
+/// Words that begin a question as a subject.
+const QUESTION: [u64; 5] = [
+    key_of(b"whether"),
+    key_of(b"who"),
+    key_of(b"which"),
+    key_of(b"whose"),
+    key_of(b"that"),
+];
 
 /// The most findings in one text: more would take memory and help no one.
 const MAX_PER_TEXT: usize = 200;
@@ -214,6 +228,30 @@ pub(crate) fn is_lifted(
             .unless_sentence
             .iter()
             .any(|pattern| pattern.find_in(text, sentence).is_some())
+}
+
+/// Whether the clause in which a match begins is one that the rule and the pattern look at.
+pub(crate) fn is_in_place(
+    rule: &Rule,
+    pattern: &Pattern,
+    source: &Source<'_>,
+    sentence: Sentence,
+    (at, end): (usize, usize),
+) -> bool {
+    let text = &source.text;
+    let clause = (sentence.from..at)
+        .rev()
+        .find(|&i| text.is_sign(i, ',') || text.is_sign(i, ':'))
+        .map_or(sentence.from, |sign| sign + 1);
+    let before = |class: u32| (clause..at).any(|i| source.classes[i] & class != 0);
+    // *Whether it has a lid is open*: a question as the subject is the point.
+    let asks = clause == sentence.from && QUESTION.contains(&text.tokens[clause].key);
+    let depends = Class::CONDITION | Class::RELATIVE;
+    // What a gap skipped is no other clause.
+    let mut skipped = at + 1..end.saturating_sub(LEFT_BEHIND).max(at + 1);
+    let leaves = skipped.any(|i| source.classes[i] & depends != 0);
+    !(rule.main_clause && (leaves || !asks && before(depends))
+        || pattern.is_bare && before(depends | Class::VERB))
 }
 
 /// Finds everything that the rules describe, except what assessors found: text by text, then pairs,

@@ -41,6 +41,9 @@ const ENOUGH: f64 = 1.3;
 impl Comparison<'_, '_, '_> {
     /// Whether `one` restates `other`, or a part of it, with one thing changed.
     fn contradict(&self, one: &Statement, other: &Statement) -> bool {
+        if super::slots::is_only_other(self.statements, one, other) {
+            return true;
+        }
         if one.order & !other.order & Class::LIMITS != 0
             || (one.order ^ other.order) & Class::ONLY != 0
             || self.is_excepted(one, other)
@@ -69,9 +72,12 @@ impl Comparison<'_, '_, '_> {
         if changed.len() <= may_miss && mine != theirs {
             return true;
         }
+        let pair = [one, other].map(|it| (&self.statements.sources[it.source], it));
         !mine
             && !theirs
-            && (self.has_opposites(&changed, one, other)
+            && (super::slots::is_clash(self.rules, pair)
+                || super::slots::is_swapped(&self.rule.groups, pair)
+                || self.has_opposites(&changed, one, other)
                 || changed.len() <= may_miss
                     && (is_reordered(one, other) || is_only_some(one, other)))
     }
@@ -99,8 +105,8 @@ impl Comparison<'_, '_, '_> {
             others == 0
                 && (self.opposites.iter().any(|&(a, b)| {
                     a == word && theirs.contains(&b) || b == word && theirs.contains(&a)
-                }) || slot(word)
-                    .is_some_and(|own| theirs.iter().any(|&it| slot(it) == Some(own))))
+                }) || is_privative(one, other, word, &theirs)
+                    || slot(word).is_some_and(|own| theirs.iter().any(|&it| slot(it) == Some(own))))
         })
     }
 }
@@ -116,6 +122,13 @@ fn denies_alone(one: &Statement, other: &Statement) -> bool {
         });
         common > 0 && common * 2 >= denial.keys.len().min(other.content.len()) && !is_matched
     })
+}
+
+/// Whether the other statement has the word without, or with, a prefix that denies: *paid*, *unpaid*.
+fn is_privative(one: &Statement, other: &Statement, word: u64, theirs: &[u64]) -> bool {
+    let without = |&(own, base): &(u64, u64)| own == word && theirs.contains(&base);
+    let with = |&(own, base): &(u64, u64)| base == word && theirs.contains(&own);
+    one.privatives.iter().any(without) || other.privatives.iter().any(with)
 }
 
 /// Whether one speaks of all and the other of some.

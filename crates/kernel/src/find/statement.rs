@@ -4,6 +4,8 @@
 //! denies. Purposes (*so that …*), reasons and examples assert nothing and are left out. Words are
 //! compared by [`Source::canonical`].
 
+mod denial;
+
 use super::Source;
 use crate::rules::{Class, Lexicon};
 use crate::text::token::{Sentence, TokenKind, key_of};
@@ -73,6 +75,8 @@ pub(super) struct Statement {
     pub words: Keys,
     /// The classes of all of its words, those of conditions too.
     pub order: u32,
+    /// Words with a prefix that denies, and the words without it: *unpaid* and *paid*.
+    pub privatives: Vec<(u64, u64)>,
 }
 
 const I: u64 = key_of(b"i");
@@ -82,14 +86,10 @@ const WANT: [u64; 4] = [
     key_of(b"expect"),
     key_of(b"can"),
 ];
-const ORDERS: [u64; 3] = [key_of(b"never"), key_of(b"not"), key_of(b"don't")];
-const AT: u64 = key_of(b"at");
-const TO: u64 = key_of(b"to");
-const ALL: u64 = key_of(b"all");
-const ANY: u64 = key_of(b"any");
-const WAY: u64 = key_of(b"way");
 const COMMA: u64 = key_of(b",");
 const COLON: u64 = key_of(b":");
+/// Beginnings of words that turn them into their opposite.
+const PRIVATIVE: [&str; 6] = ["un", "in", "im", "ir", "non-", "dis"];
 /// The most tokens before a colon for them to be a heading.
 const HEADING: usize = 6;
 
@@ -180,11 +180,20 @@ pub(super) fn read(
                 .content
                 .extend(name.or_else(|| content_key(source, i)));
             statement.words.push(source.canonical[i]);
+            let word = source.text.lower_word(i);
+            for prefix in PRIVATIVE {
+                if let Some(base) = word.strip_prefix(prefix).filter(|base| base.len() > 3) {
+                    let base = lexicon.look_up(base, key_of(base.as_bytes())).1;
+                    statement.privatives.push((source.canonical[i], base));
+                }
+            }
+        } else if lexicon.ordinal(token.key).is_some() {
+            statement.words.push(source.canonical[i]);
         }
         statement.order |= class(i);
     }
     read_labels(lexicon, source, &body, &mut statement);
-    read_denials(source, &body, &mut statement);
+    denial::read_denials(source, &body, &mut statement);
     statement.body = body;
     for keys in [
         &mut statement.keys,
@@ -307,67 +316,6 @@ fn condition_end(source: &Source<'_>, at: usize, end: usize, leads: bool) -> usi
         .rev()
         .find(|&i| source.classes[i] & Class::ARTICLE != 0)
         .unwrap_or(verb)
-}
-
-/// Collects denials. *not* and *never* deny up to the end of the clause; *no* and *without* up to
-/// the next verb or preposition; *nothing* or *nobody* as the subject, and *no* before the verb,
-/// deny everything.
-fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) {
-    let class = |i: usize| source.classes[i];
-    let universal = body
-        .iter()
-        .any(|&i| class(i) & Class::UNIVERSAL != 0 || is_at_all(source, i));
-    for (at, &i) in body.iter().enumerate() {
-        let denies = class(i) & (Class::NEGATION | Class::NO | Class::PREVENTS) != 0;
-        // A denial about only some ("tests that do not set it") does not count.
-        let relative = body[at.saturating_sub(3)..at]
-            .iter()
-            .any(|&j| class(j) & Class::RELATIVE != 0);
-        if !denies || relative {
-            continue;
-        }
-        let noun_only = class(i) & Class::NO != 0 && statement.verb.is_some_and(|verb| verb < i);
-        // *Never log secrets, keys or names*: an order denies all that it names.
-        let is_order =
-            at <= 1 && ORDERS.contains(&source.text.tokens[i].key) && statement.subject.is_empty();
-        let mut keys = Vec::new();
-        for &j in &body[at + 1..] {
-            let broken = class(j) & Class::BREAK != 0 && !is_order
-                || class(j) & Class::CONTRAST != 0
-                || matches!(source.text.word(j), "(" | ")" | "—" | "–" | ":")
-                || source.text.word(j) == "," && !is_order;
-            // *Need not to know*: what is denied follows.
-            if broken && keys.is_empty() && source.text.tokens[j].key == TO {
-                continue;
-            }
-            if broken
-                || noun_only
-                    && !keys.is_empty()
-                    && class(j) & (Class::VERB | Class::STOP) != 0
-                    && class(j) & Class::ARTICLE == 0
-            {
-                break;
-            }
-            keys.extend(content_key(source, j));
-        }
-        // *Tabs are forbidden*, *tabs are not supported*: the subject is denied.
-        if keys.is_empty() && body.len() <= at + 3 {
-            keys.clone_from(&statement.subject);
-        }
-        if !keys.is_empty() {
-            statement.denials.push(Denial {
-                keys: sorted(keys),
-                is_universal: universal || class(i) & Class::UNIVERSAL != 0,
-                is_hindrance: class(i) & (Class::NEGATION | Class::NO) == 0,
-            });
-        }
-    }
-}
-
-/// Whether the words allow no exception: *at all*, *in any way*.
-fn is_at_all(source: &Source<'_>, i: usize) -> bool {
-    let key = |i: usize| source.text.tokens[i].key;
-    i > 0 && (key(i) == ALL && key(i - 1) == AT || key(i) == WAY && key(i - 1) == ANY)
 }
 
 impl Statement {

@@ -32,8 +32,9 @@ pub(super) fn find(
             }
             for (number, pattern) in rules.index.find(token.key).into_iter().flatten() {
                 let rule = &rules.rules[usize::from(*number)];
-                if let Some(end) =
-                    rule.patterns[usize::from(*pattern)].match_at(&source.text, *sentence, at)
+                let pattern = &rule.patterns[usize::from(*pattern)];
+                if let Some(end) = pattern.match_at(&source.text, *sentence, at)
+                    && super::is_in_place(rule, pattern, source, *sentence, (at, end))
                 {
                     let found = match_rule(rule, source, known, *sentence, at, end);
                     out.extend(found);

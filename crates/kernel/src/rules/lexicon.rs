@@ -81,6 +81,8 @@ classes! {
     TEMPORAL = 29, "temporal";
     /// A part of a document, with a number: *section 3.2*.
     HEADING = 30, "heading";
+    /// Of which a thing has one: *format*, *language*.
+    ATTRIBUTE = 31, "attribute";
     /// More than one.
     PLURAL = 28, "plural";
 }

@@ -24,7 +24,7 @@ pub use profile::{DEFAULT_PROFILE, Element, Profile};
 
 /// The version of how the kernel reads intents. It is part of every bundle's hash, so it changes
 /// only if the kernel makes another bundle from the same intent and rules, not with each release.
-const KERNEL_VERSION: &str = "0.2.0";
+const KERNEL_VERSION: &str = "0.3.0";
 
 /// The data files, in the order of the digest.
 const FILES: [(&str, &str); 6] = [
@@ -179,6 +179,12 @@ pub struct Rule {
     pub flags: Vec<String>,
     /// Texts that it must not flag.
     pub passes: Vec<String>,
+    /// More texts that it must flag, one for each pattern that no other example needs.
+    #[serde(default)]
+    pub samples: Vec<String>,
+    /// Whether a match counts only in a main clause, not behind *if* or *which*.
+    #[serde(default)]
+    pub(crate) main_clause: bool,
     /// Whether an answer can replace the quoted words.
     #[serde(default)]
     pub(crate) fills: bool,

@@ -9,18 +9,22 @@
 //! | `*` | any one word or number; `*?` that, or nothing |
 //! | `...` | up to eight tokens |
 //! | `<` | the beginning of the sentence |
-//! | `>` | the end of a clause: a sign such as `,` or `.` that is not matched itself, or the end of the text |
-//! | `:` `,` `(` `-` `/` `?` | that sign |
+//! | `>` | the end of a clause: a sign such as `,` or `.` that is not matched itself, or the end of the text; also one of several, as `a\|>` |
+//! | `:` `,` `(` `-` `/` `?` | that sign, one of several as `:\|,` |
+//! | `^name` | a word with a capital inside the sentence; `^name's` one that ends so |
+//! | `^` | first: no verb and no condition precedes the match |
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
 use super::{Words, keys_of};
-use crate::text::token::{Sentence, Text, TokenKind, key_of};
+use crate::text::token::{Sentence, Text, Token, TokenKind, key_of};
 
 /// The most tokens that `...` matches.
 const GAP: usize = 8;
+/// The end of a clause, as one of several words.
+const END: u64 = key_of(b">");
 
 #[derive(Debug, Clone)]
 enum Part {
@@ -32,7 +36,10 @@ enum Part {
     Gap,
     Start,
     End,
-    Sign(char),
+    /// One of these signs.
+    Sign(Vec<char>),
+    /// A capital inside the sentence; the flag asks for *'s*.
+    Name(bool),
 }
 
 /// A pattern of words.
@@ -40,6 +47,8 @@ enum Part {
 #[serde(try_from = "String")]
 pub(crate) struct Pattern {
     parts: Vec<Part>,
+    /// Whether no verb may precede the match.
+    pub is_bare: bool,
 }
 
 impl TryFrom<String> for Pattern {
@@ -48,11 +57,15 @@ impl TryFrom<String> for Pattern {
     /// Parses a pattern. The first part, apart from `<`, must be a word that cannot be absent, or a
     /// sign.
     fn try_from(text: String) -> Result<Self, String> {
-        let parts: Vec<Part> = text.split_whitespace().map(parse_part).collect();
+        let (is_bare, rest) = match text.strip_prefix("^ ") {
+            Some(rest) => (true, rest),
+            None => (false, text.as_str()),
+        };
+        let parts: Vec<Part> = rest.split_whitespace().map(parse_part).collect();
         let first = parts.iter().find(|part| !matches!(part, Part::Start));
         match first {
             Some(Part::Word(_, false) | Part::Sets(_, _, false) | Part::Sign(_)) => {
-                Ok(Self { parts })
+                Ok(Self { parts, is_bare })
             }
             _ => Err(format!("`{text}`: begin with a word that cannot be absent")),
         }
@@ -82,7 +95,10 @@ impl Pattern {
     pub fn first_keys(&self) -> Vec<u64> {
         match self.parts.iter().find(|part| !matches!(part, Part::Start)) {
             Some(Part::Word(keys, _)) => keys.clone(),
-            Some(Part::Sign(sign)) => vec![key_of(sign.encode_utf8(&mut [0; 4]).as_bytes())],
+            Some(Part::Sign(signs)) => signs
+                .iter()
+                .map(|sign| key_of(sign.encode_utf8(&mut [0; 4]).as_bytes()))
+                .collect(),
             _ => Vec::new(),
         }
     }
@@ -115,8 +131,10 @@ fn parse_part(part: &str) -> Part {
         "..." => Part::Gap,
         "<" => Part::Start,
         ">" => Part::End,
-        ":" | "," | "(" | ")" | "[" | "-" | "/" | "?" | "–" | "—" => {
-            Part::Sign(part.chars().next().unwrap_or(' '))
+        "^name" => Part::Name(false),
+        "^name's" => Part::Name(true),
+        _ if part.split('|').all(is_sign) => {
+            Part::Sign(part.chars().filter(|c| *c != '|').collect())
         }
         _ => {
             let (words, optional) = match part.strip_suffix('?') {
@@ -136,6 +154,25 @@ fn parse_part(part: &str) -> Part {
     }
 }
 
+/// Whether a clause ends before the token: at a sign, or at the end of the text.
+fn is_end(text: &Text<'_>, token: Option<&Token>) -> bool {
+    let ends = |token: &Token| {
+        token.kind == TokenKind::Sign
+            && matches!(
+                text.raw.as_bytes()[token.start as usize],
+                b'.' | b',' | b';' | b':' | b')' | b'!' | b'?' | b'\n' | b'(' | b'-'
+            )
+    };
+    token.is_none_or(ends)
+}
+
+fn is_sign(part: &str) -> bool {
+    matches!(
+        part,
+        ":" | "," | "(" | ")" | "[" | "-" | "/" | "?" | "–" | "—"
+    )
+}
+
 fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -> Option<usize> {
     let Some((part, rest)) = parts.split_first() else {
         return Some(at);
@@ -151,14 +188,7 @@ fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -
             }
         }
         Part::End => {
-            let over = token.is_none_or(|token| {
-                token.kind == TokenKind::Sign
-                    && matches!(
-                        text.raw.as_bytes()[token.start as usize],
-                        b'.' | b',' | b';' | b':' | b')' | b'!' | b'?' | b'\n' | b'(' | b'-'
-                    )
-            });
-            if over {
+            if is_end(text, token) {
                 match_parts(rest, text, sentence, at)
             } else {
                 None
@@ -183,8 +213,21 @@ fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -
                 None
             }
         }
-        Part::Sign(sign) => {
-            if token.is_some() && text.is_sign(at, *sign) {
+        Part::Name(owns) => {
+            let word = token.map_or("", |_| text.word(at)).as_bytes();
+            let is_name = at > sentence.from
+                && word.len() > 1
+                && word[0].is_ascii_uppercase()
+                && word[1].is_ascii_lowercase()
+                && (!owns || word.ends_with(b"'s"));
+            if is_name {
+                match_parts(rest, text, sentence, at + 1)
+            } else {
+                None
+            }
+        }
+        Part::Sign(signs) => {
+            if token.is_some() && signs.iter().any(|sign| text.is_sign(at, *sign)) {
                 match_parts(rest, text, sentence, at + 1)
             } else {
                 None
@@ -196,7 +239,7 @@ fn match_parts(parts: &[Part], text: &Text<'_>, sentence: Sentence, at: usize) -
             {
                 return Some(end);
             }
-            if *optional {
+            if *optional || keys.binary_search(&END).is_ok() && is_end(text, token) {
                 match_parts(rest, text, sentence, at)
             } else {
                 None
@@ -244,9 +287,34 @@ mod tests {
                 "either this one or",
             ),
             (": tk >", "Provider: TK", ": TK"),
+            (",|: tk", "Provider: TK", ": TK"),
+            ("open yet|>", "The limit is open", "open"),
+            ("ask ^name", "Please ask Kim now", "ask Kim"),
+            ("ask ^name", "Please ask legal now", ""),
         ] {
             assert_eq!(found(pattern, text), expected, "{pattern}");
         }
+    }
+
+    /// A pattern without an example would be fitted to a sentence that nobody sees.
+    #[test]
+    fn every_pattern_matches_an_example_of_its_rule() {
+        let mut without = Vec::new();
+        for rule in &crate::rules::rule_set().rules {
+            let flags = rule.flags.iter().flat_map(|flag| flag.split(" || "));
+            let samples = rule.samples.iter().map(String::as_str);
+            let texts: Vec<Text<'_>> = flags.chain(samples).map(Text::new).collect();
+            for (number, pattern) in rule.patterns.iter().enumerate() {
+                let matches = |text: &Text<'_>| {
+                    let mut sentences = text.sentences.iter();
+                    sentences.any(|sentence| pattern.find_in(text, *sentence).is_some())
+                };
+                if !texts.iter().any(matches) {
+                    without.push(format!("{} pattern {number}", rule.id));
+                }
+            }
+        }
+        assert!(without.is_empty(), "{}", without.join("\n"));
     }
 
     #[test]

@@ -249,6 +249,11 @@ impl Proxy {
         Arc::clone(&self.shared.redactor)
     }
 
+    /// Returns how many requests were answered from the recording so far.
+    pub fn replayed(&self) -> u64 {
+        self.shared.tally().0
+    }
+
     /// Returns the handle of the runtime, to wait in.
     pub fn handle(&self) -> &tokio::runtime::Handle {
         self.runtime.handle()

@@ -11,8 +11,9 @@ use std::ops::Range;
 
 use memchr::memmem;
 use runseal_core::canon::{Dialect, Kind, Node, Value, canonical_bytes, parse_document};
+use runseal_secrets::{encoded, find, names};
 
-use super::{Edit, Redactor, encoded, find, names};
+use super::{Edit, Redactor};
 use crate::limits::MESSAGE;
 
 /// The most bytes of one text that are held back because they may become a secret.

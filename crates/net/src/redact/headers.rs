@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use memchr::memmem;
+use runseal_secrets::encoded::decode_percent;
+use runseal_secrets::{is_secret_header, known, names};
 
 use super::Redactor;
-use super::encoded::decode_percent;
-use super::kinds::is_secret_header;
-use super::{known, names};
 use crate::proxy::STAND_IN;
 
 impl Redactor {

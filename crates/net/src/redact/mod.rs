@@ -5,24 +5,16 @@
 //! throughout a recording, but guesses cannot be tested against it afterwards. Matching considers
 //! only the kind, so that a replay with another key finds its recording.
 //!
-//! Two sorts of secrets are found: those that look like one (`kinds.rs`, `find.rs`, and the patterns
-//! of a redaction file), and known values, which are learned from headers, from the environment and
-//! from whatever was found before. Both are searched for in every layer of a text (`layers.rs`): in
-//! its base64, hex and escapes, and in what those decode to. [`Window`] does this on a stream whose
+//! Two sorts of secrets are found: those that look like one (`runseal_secrets`, and the patterns of a
+//! redaction file), and known values, which are learned from headers, from the environment and from
+//! whatever was found before. Both are searched for in every layer of a text: in its base64, hex and
+//! escapes, and in what those decode to. [`Window`] does this on a stream whose
 //! pieces may end within a secret.
 
 mod compressed;
 mod deltas;
-mod encoded;
-mod escapes;
-mod find;
 mod headers;
-mod kinds;
-mod known;
-mod layers;
-mod names;
 mod rules;
-mod shapes;
 mod window;
 
 use std::borrow::Cow;
@@ -36,24 +28,20 @@ use runseal_core::canon::{JsonString, ReadOptions, Value, parse_document};
 use runseal_core::formats::model_io::asked::{PLACEHOLDER, PLACEHOLDER_DIGITS, parse_placeholder};
 use sha2::Sha256;
 
-pub use compressed::Coding;
-pub(crate) use encoded::decode_percent;
 pub(crate) use headers::read_percent;
-pub use kinds::is_secret_header;
-pub(crate) use known::forms as encodings;
-pub use known::known_values_in_environment;
 pub use rules::{RedactionRules, RulesError};
+pub(crate) use runseal_secrets::encoded::decode_percent;
+pub(crate) use runseal_secrets::known::forms as encodings;
+pub use runseal_secrets::known::known_values_in_environment;
+pub use runseal_secrets::{Coding, is_secret_header};
 pub(crate) use window::WHOLE_JSON;
 pub use window::{BodyKind, Released, Window};
 
-use find::{Finder, Found};
-use known::KnownSecrets;
+use compressed::redact_compressed;
+use runseal_secrets::find::{self, Finder, Found};
+use runseal_secrets::known::KnownSecrets;
+use runseal_secrets::{layers, names};
 
-/// The most bytes of a file that are searched at once.
-const SCANNED: u64 = 1 << 20;
-/// Bounds on how far a secret may extend from an escape within it.
-const LEAST_REACH: usize = 512;
-const MOST_REACH: usize = 16 << 10;
 /// How often the escapes of a quoted secret are decoded again.
 const DEEPEST_QUOTES: usize = 3;
 
@@ -120,29 +108,16 @@ impl Redactor {
     /// Finds the first known secret in `bytes`, in any encoding; returns its kind and offset. Unlike
     /// [`Redactor::redact`] this searches only for known values, to find what that missed.
     pub fn find_known(&self, bytes: &[u8]) -> Option<(String, usize)> {
-        let found = self.find_layered(bytes, false).into_iter();
-        let first = found.min_by_key(|found| found.range.start)?;
-        Some((first.kind.into_owned(), first.range.start))
+        let state = self.lock();
+        let (kind, at) = state.known.find_layered(bytes)?;
+        Some((kind.to_owned(), at))
     }
 
     /// Like [`Redactor::find_known`], for an input that is read in parts.
-    pub fn find_known_in(&self, mut input: impl Read) -> io::Result<Option<(String, usize)>> {
-        // A secret takes up to six times its length if every character is escaped.
-        let overlap = self.lock().known.longest().saturating_mul(6);
-        let (mut held, mut base) = (Vec::new(), 0);
-        loop {
-            let read = input.by_ref().take(SCANNED).read_to_end(&mut held)?;
-            if read == 0 {
-                return Ok(None);
-            }
-            if let Some((kind, at)) = self.find_known(&held) {
-                return Ok(Some((kind, base + at)));
-            }
-            // The end may be the beginning of a secret, so it is searched again with what follows.
-            let passed = held.len().saturating_sub(overlap);
-            held.drain(..passed);
-            base += passed;
-        }
+    pub fn find_known_in(&self, input: impl Read) -> io::Result<Option<(String, usize)>> {
+        let state = self.lock();
+        let found = state.known.find_in(input)?;
+        Ok(found.map(|(kind, at)| (kind.to_owned(), at)))
     }
 
     /// Returns where a known secret with spaces may begin that continues after `text`; the end of the
@@ -155,14 +130,11 @@ impl Redactor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Finds every known secret in any layer of `bytes` and, with `by_look`, whatever looks like one.
-    fn find_layered(&self, bytes: &[u8], by_look: bool) -> Vec<Found> {
+    /// Finds every known secret in any layer of `bytes`, and whatever looks like one.
+    fn find_layered(&self, bytes: &[u8]) -> Vec<Found> {
         let state = self.lock();
-        let reach = state.known.longest().clamp(LEAST_REACH, MOST_REACH);
-        layers::search(bytes, reach, &|layer, found| {
-            if by_look {
-                self.finder.find(layer, found);
-            }
+        layers::search(bytes, state.known.reach(), &|layer, found| {
+            self.finder.find(layer, found);
             for (kind, range, placeholder) in state.known.find(layer) {
                 found.push(Found {
                     range,
@@ -187,7 +159,7 @@ impl Redactor {
                 is_new: true,
             });
         }
-        for found in self.find_layered(bytes, true) {
+        for found in self.find_layered(bytes) {
             let plain = || bytes.get(found.range.clone()).map(<[u8]>::to_vec);
             let Some(secret) = found.secret.or_else(plain) else {
                 continue;
@@ -309,7 +281,9 @@ impl Redactor {
             let redacted = self.redact_request("", content_type, &decoded);
             return Cow::Owned(redacted.into_owned());
         }
-        if let Some(redacted) = Coding::sniff(body).and_then(|coding| coding.redact(self, body)) {
+        if let Some(redacted) =
+            Coding::sniff(body).and_then(|coding| redact_compressed(coding, self, body))
+        {
             return Cow::Owned(redacted);
         }
         if let Some(redacted) = self.redact_multipart(content_type, body) {
@@ -518,7 +492,7 @@ mod tests {
     fn find_known_in_finds_secret_across_parts() {
         let redactor = redactor();
         redactor.learn("mine", b"opaque value/of+mine");
-        let scanned = usize::try_from(SCANNED).unwrap();
+        let scanned: usize = 1 << 20;
         let forms = [
             "opaque value/of+mine",
             "b3BhcXVlIHZhbHVlL29mK21pbmU=",

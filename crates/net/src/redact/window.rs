@@ -4,7 +4,9 @@
 //! An event stream is released in complete events; any other body once it is too far from the end
 //! for a secret to reach back to it. Everything that is written passes through here.
 
-use super::compressed::Coding;
+use runseal_secrets::Coding;
+
+use super::compressed::redact_compressed;
 use super::deltas::{self, Lanes};
 use super::{Edit, Redactor, apply, has_escapes};
 
@@ -193,7 +195,7 @@ impl Window {
                 deltas::rewrite_json(redactor, &rest.bytes)
                     .or_else(|| deltas::rewrite_lines(redactor, &rest.bytes))
             }
-            BodyKind::Compressed(coding) => coding.redact(redactor, &rest.bytes),
+            BodyKind::Compressed(coding) => redact_compressed(coding, redactor, &rest.bytes),
             _ => None,
         };
         if let Some(rewritten) = rewritten {

@@ -3,6 +3,7 @@
 
 mod elsewhere;
 mod gaps;
+mod not_shown;
 mod originals;
 mod own_files;
 mod places;
@@ -158,6 +159,16 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
             ),
         );
     }
+    for device in &run.world.devices {
+        let name = device.display().to_string();
+        found.gap(
+            "device",
+            format!(
+                "the command could use the device `{}`, whose answers are not in the bundle",
+                name.escape_debug()
+            ),
+        );
+    }
     if let Some(gap) = &run.fixed_time.gap {
         found.gap("fixed-time", gap.as_str());
     }
@@ -168,6 +179,14 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
             format!("sandbox level {}: {weakness}", run.isolation),
         );
     }
+    for entry in &run.world.path_left_out {
+        let entry = entry.display().to_string();
+        let detail = format!(
+            "`{}` of PATH is not there for the command, so that it may run another program than your shell",
+            entry.escape_debug()
+        );
+        found.gap("path", detail);
+    }
     if let Some(observation) = run.observation() {
         let own = OwnFiles::of(run);
         found.sort_files(observation, places, &own, run)?;
@@ -175,7 +194,10 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         found.tell_left_out(run);
         found.add_sources(places)?;
         found.add_looks(observation, places);
-        found.add_looks_elsewhere(observation, Elsewhere::new(run, places));
+        let here = Elsewhere::new(run, places);
+        found.add_looks_elsewhere(observation, here);
+        found.add_written_elsewhere(observation, here);
+        found.tell_not_shown(observation, places, run);
         found.gaps.extend(observed_gaps(observation));
     } else {
         found.gap("not-observed", "nothing was observed");
@@ -263,9 +285,8 @@ impl Accesses {
                 (ObservedKind::Folder, Some(_)) if file.is_read => {
                     self.add_listed(&file.path, places)?;
                     self.add_links(file, places);
-                    // A layer refuses to rename a folder of the real one; in a copy, all that is below
-                    // it was read by other names.
-                    if file.is_renamed && run.is_in_a_copy() {
+                    // All that is below it was read by other names.
+                    if file.is_renamed {
                         renamed.push(&file.path);
                     }
                 }

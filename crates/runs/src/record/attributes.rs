@@ -11,18 +11,19 @@ use runseal_core::formats::run_bundle::recorded::Attributes;
 use super::accesses::Accesses;
 use super::beneath::RealFiles;
 use super::environment::MachineFile;
+use super::same_files::SameFiles;
 
 /// The rights that count.
 const RIGHTS: u32 = 0o7777;
 
 /// The rights and times of everything that is sealed or put in place again: files and folders of `folder`,
-/// the inputs, and those files of the machine whose content is sealed.
+/// the inputs, and those files of the machine whose content is sealed; and which of the folder's files are one.
 pub(crate) fn list_attributes(
     accesses: &Accesses,
     folder: &Path,
     real: &RealFiles,
     machine: &[MachineFile],
-) -> Vec<Attributes> {
+) -> (Vec<Attributes>, SameFiles) {
     let mut places: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut add = |path: &str| {
         // The folders on the way are made again as well.
@@ -53,12 +54,16 @@ pub(crate) fn list_attributes(
     for file in &accesses.inputs {
         places.insert(file.path.clone(), file.host.clone());
     }
+    let mut same = SameFiles::default();
     let own = places.into_iter().filter_map(|(path, host)| {
         // Outside the folder and the inputs it is only named.
         let found = match real.covers(&host) {
             true => real.look(&host).ok()?,
             false => fs::symlink_metadata(&host).ok()?,
         };
+        if !path.starts_with('/') {
+            same.add(&path, &found);
+        }
         (found.is_file() || found.is_dir()).then(|| attributes_of(path, &found))
     });
     let of_machine = machine.iter().filter(|file| file.stored.is_some());
@@ -70,7 +75,7 @@ pub(crate) fn list_attributes(
     let mut all: Vec<Attributes> = own.chain(of_machine).collect();
     all.sort_by(|a, b| a.path.cmp(&b.path));
     all.dedup_by(|a, b| a.path == b.path);
-    all
+    (all, same)
 }
 
 fn attributes_of(path: String, metadata: &Metadata) -> Attributes {

@@ -189,6 +189,9 @@ pub fn replay_bundle(
     if !options.compare.is_empty() {
         return Err(RecordError::ComparesExactly);
     }
+    if !options.devices.is_empty() {
+        return Err(RecordError::UsesNoDevices);
+    }
     let private = PrivateFolder::create("engine").map_err(work_error)?;
     let folder = match engine {
         Some(folder) => folder,

@@ -1,10 +1,15 @@
 //! Where two versions of a file differ, for people: cells of tables, members of JSON, lines of
-//! texts, sizes of images, and otherwise the first byte.
+//! texts, pixels of images, cells of notebooks, and otherwise the first byte.
 
+mod images;
+
+use base64ct::{Base64, Encoding};
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::csv::parse_records;
 use runseal_core::formats::run_bundle::pointer::Trail;
 
+use self::images::compare_images;
+use super::notebook;
 use crate::compare::diff_lines;
 
 /// Files larger than this are compared by hash alone.
@@ -30,7 +35,8 @@ pub(crate) fn describe_difference(path: &str, before: &[u8], now: &[u8]) -> Opti
         .unwrap_or_default()
         .to_ascii_lowercase();
     let described = match ending.as_str() {
-        "json" => compare_json(before, now),
+        "json" => compare_json(before, now, Shown::Pointers),
+        "ipynb" => compare_json(before, now, Shown::Cells),
         "csv" => compare_tables(before, now, b','),
         "tsv" => compare_tables(before, now, b'\t'),
         _ => None,
@@ -60,14 +66,22 @@ fn compare_bytes(before: &[u8], now: &[u8]) -> String {
     )
 }
 
-fn compare_json(before: &[u8], now: &[u8]) -> Option<String> {
+/// How places in a document are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Pointers,
+    /// As cells of a notebook.
+    Cells,
+}
+
+fn compare_json(before: &[u8], now: &[u8], shown: Shown) -> Option<String> {
     let parse = |bytes: &[u8]| {
         let document = parse_document(bytes, &ReadOptions::default()).ok()?;
         Some(document.root().to_value())
     };
     let mut lines = Vec::new();
     let (before, now) = (parse(before)?, parse(now)?);
-    compare_values(Some(&before), Some(&now), &Trail::Root, &mut lines);
+    compare_values((Some(&before), Some(&now)), shown, &Trail::Root, &mut lines);
     match lines.is_empty() {
         true => Some("the same value, written in another way".to_owned()),
         false => Some(cut(lines)),
@@ -75,8 +89,8 @@ fn compare_json(before: &[u8], now: &[u8]) -> Option<String> {
 }
 
 fn compare_values(
-    before: Option<&Value>,
-    now: Option<&Value>,
+    (before, now): (Option<&Value>, Option<&Value>),
+    shown: Shown,
     trail: &Trail<'_>,
     lines: &mut Vec<String>,
 ) {
@@ -88,12 +102,14 @@ fn compare_values(
             let keys: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
             for key in keys {
                 let name = key.to_lossy();
-                compare_values(a.get(key), b.get(key), &Trail::Member(trail, &name), lines);
+                let trail = Trail::Member(trail, &name);
+                compare_values((a.get(key), b.get(key)), shown, &trail, lines);
             }
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) => {
             for at in 0..a.len().max(b.len()) {
-                compare_values(a.get(at), b.get(at), &Trail::Element(trail, at), lines);
+                let trail = Trail::Element(trail, at);
+                compare_values((a.get(at), b.get(at)), shown, &trail, lines);
             }
         }
         (a, b) if a == b => {}
@@ -102,9 +118,30 @@ fn compare_values(
                 Trail::Root => "/".to_owned(),
                 _ => trail.pointer_within(LONGEST_PLACE),
             };
-            lines.push(format!("{place}: {}, now {}", show(a), show(b)));
+            let cell = match shown {
+                Shown::Cells => notebook::name_place(&place),
+                Shown::Pointers => None,
+            };
+            let image = cell.as_ref().and_then(|_| compare_encoded(a?, b?));
+            let place = cell.unwrap_or(place);
+            lines.push(match image {
+                Some(image) => format!("{place}: {image}"),
+                None => format!("{place}: {}, now {}", show(a), show(b)),
+            });
         }
     }
+}
+
+/// Compares two images in Base64, as a notebook has them.
+fn compare_encoded(before: &Value, now: &Value) -> Option<String> {
+    let decode = |value: &Value| {
+        let Value::String(text) = value else {
+            return None;
+        };
+        let text: String = text.to_lossy().split_ascii_whitespace().collect();
+        Base64::decode_vec(&text).ok()
+    };
+    compare_images(&decode(before)?, &decode(now)?)
 }
 
 fn show(value: Option<&Value>) -> String {
@@ -171,49 +208,6 @@ fn compare_tables(before: &[u8], now: &[u8], separator: u8) -> Option<String> {
     (!lines.is_empty()).then(|| cut(lines))
 }
 
-fn compare_images(before: &[u8], now: &[u8]) -> Option<String> {
-    let (a, b) = (image_size(before)?, image_size(now)?);
-    Some(match a == b {
-        true => format!(
-            "an image of {} × {} as before, with other content",
-            a.0, a.1
-        ),
-        false => format!("an image of {} × {}, now {} × {}", a.0, a.1, b.0, b.1),
-    })
-}
-
-/// Width and height of a PNG, GIF or JPEG image.
-fn image_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let big = |at: usize, count: usize| {
-        let piece = bytes.get(at..at + count)?;
-        Some(
-            piece
-                .iter()
-                .fold(0_u32, |sum, byte| (sum << 8) | u32::from(*byte)),
-        )
-    };
-    if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
-        return Some((big(16, 4)?, big(20, 4)?));
-    }
-    if bytes.starts_with(b"GIF8") {
-        let little =
-            |at: usize| Some(u32::from(*bytes.get(at)?) | (u32::from(*bytes.get(at + 1)?) << 8));
-        return Some((little(6)?, little(8)?));
-    }
-    if !bytes.starts_with(&[0xff, 0xd8]) {
-        return None;
-    }
-    let mut at = 2;
-    loop {
-        let marker = *bytes.get(at + 1)?;
-        let is_frame = matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc);
-        if *bytes.get(at)? == 0xff && is_frame {
-            return Some((big(at + 7, 2)?, big(at + 5, 2)?));
-        }
-        at += 2 + big(at + 2, 2)? as usize;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,6 +250,36 @@ mod tests {
     }
 
     #[test]
+    fn difference_of_notebooks_names_cells_and_outputs() {
+        let notebook = |text: &str, image: &[u8], count: u64| {
+            let image = Base64::encode_string(image);
+            format!(
+                r#"{{"cells":[{{"cell_type":"markdown","source":["a"]}},{{"cell_type":"code","execution_count":{count},"outputs":[
+                {{"data":{{"image/png":"{image}\n","text/plain":["{text}"]}},"output_type":"display_data"}}],"source":[]}}],"nbformat":4}}"#
+            )
+        };
+        let image = |pixel: u8| super::super::png::tests::png((1, 1), [8, 0, 0], b"", &[0, pixel]);
+        assert_eq!(
+            difference_of(
+                "x.ipynb",
+                &notebook("<Figure>", &image(1), 1),
+                &notebook("<Axes>", &image(5), 2)
+            ),
+            "cell 2, execution_count: 1, now 2\n\
+             cell 2, output 1, image/png: an image of 1 × 1 as before: 1 of 1 pixels differ, by up to 4 of 255; the first is at 0, 0\n\
+             cell 2, output 1, text/plain, line 1: \"<Figure>\", now \"<Axes>\""
+        );
+        assert_eq!(
+            difference_of(
+                "x.ipynb",
+                r#"{"cells":[],"nbformat":4}"#,
+                r#"{"cells":[{}],"nbformat":5}"#
+            ),
+            "cell 1: nothing, now {}\n/nbformat: 4, now 5"
+        );
+    }
+
+    #[test]
     fn difference_of_texts_images_and_bytes_is_told_in_their_own_way() {
         assert!(difference_of("x.txt", "a\nb\n", "a\nc\n").contains("-b\n+c"));
         let png = |width: u8| {
@@ -274,10 +298,6 @@ mod tests {
                 .unwrap()
                 .contains("as before")
         );
-        let jpeg = [
-            0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xc0, 0, 9, 8, 0, 5, 0, 6,
-        ];
-        assert_eq!(image_size(&jpeg), Some((6, 5)));
         assert_eq!(
             describe_difference("x", b"a\0b", b"a\0c").unwrap(),
             "3 bytes before, 3 now; the first difference is at byte 2"

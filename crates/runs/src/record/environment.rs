@@ -23,13 +23,13 @@ use super::accesses::{ListedName, PresentEntry};
 use super::ahead::FilesAhead;
 use super::documents::{FileEntry, list_files, list_texts};
 use super::outside::{find_links, python_source};
-use super::packages::{Package, PackageLists};
+use super::packages::{Owner, Package, PackageLists};
 use super::surroundings::Surroundings;
 use super::terminal::StreamKinds;
 use crate::world::World;
 use runseal_fs::input::open_regular;
 use runseal_fs::stream::{BUFFER, digest_through};
-use runseal_fs::threads::processors;
+use runseal_fs::threads::{Task, processors};
 
 /// The version of what RUN_ENVIRONMENT.json holds.
 pub(crate) const VERSION: &str = "1.0.0";
@@ -42,6 +42,8 @@ pub(crate) struct MachineFile {
     pub(crate) bytes: u64,
     pub(crate) is_executed: bool,
     pub(crate) package: Option<Package>,
+    /// Whether it is not known to be what that package has, so that it cannot be had elsewhere.
+    pub(crate) is_altered: bool,
     /// Where in the bundle its bytes are.
     pub(crate) stored: Option<String>,
     pub(crate) mode: u32,
@@ -143,6 +145,7 @@ pub(crate) fn list_machine(
         let owners = looking.ok().and_then(|looking| looking.join().ok());
         (digests, owners.unwrap_or_default())
     });
+    let altered = find_altered(&paths, &digests, &owners);
     let mut machine = Machine::default();
     let gaps = &mut machine.gaps;
     let mut gap = |kind: &str, detail: String| {
@@ -176,7 +179,8 @@ pub(crate) fn list_machine(
             package: owners
                 .get(path)
                 .or_else(|| owners.get(&source_of(path)?))
-                .cloned(),
+                .map(|owner| owner.package.clone()),
+            is_altered: altered.contains(path),
             stored: None,
             mode: metadata.map_or(0o644, |metadata| metadata.mode()),
             modified_ns: file.modified_ns,
@@ -188,6 +192,41 @@ pub(crate) fn list_machine(
     machine.owned = owned.map(str::to_owned).collect();
     machine.links = links;
     machine
+}
+
+/// Those of `paths` that a package owns and that are not known to have its content, found on all processors.
+fn find_altered<'p>(
+    paths: &[&'p str],
+    digests: &[Digested],
+    owners: &BTreeMap<String, Owner>,
+) -> BTreeSet<&'p str> {
+    let owned = paths.iter().zip(digests).filter_map(|(path, digest)| {
+        let (sha256, bytes) = digest.as_ref().ok()?;
+        Some((*path, owners.get(*path)?, (sha256, *bytes)))
+    });
+    let owned: Vec<_> = owned.collect();
+    let is_altered = |(path, owner, found): &(&str, &Owner, (&Digest, u64))| {
+        !owner.content.is_at(Path::new(path), *found)
+    };
+    let find = |some: &[(&'p str, &Owner, (&Digest, u64))]| -> Vec<&'p str> {
+        let altered = some.iter().filter(|it| is_altered(it));
+        altered.map(|(path, ..)| *path).collect()
+    };
+    let each = owned.len().div_ceil(processors().clamp(1, 8)).max(1);
+    thread::scope(|scope| {
+        let (own, others) = owned.split_at(each.min(owned.len()));
+        let others: Vec<_> = others
+            .chunks(each)
+            .map(|some| (some, Task::begin(scope, || find(some))))
+            .collect();
+        let mut altered: BTreeSet<&str> = find(own).into_iter().collect();
+        for (some, task) in others {
+            // Nobody knows what a thread that broke down had found.
+            let all = |_| some.iter().map(|(path, ..)| *path).collect();
+            altered.extend(task.finish().unwrap_or_else(all));
+        }
+        altered
+    })
 }
 
 /// The modification time, in the form that observation uses.
@@ -425,4 +464,50 @@ fn describe_observation(seen: &Circumstances<'_>) -> Value {
         value.insert("threads", names(&observation.threads));
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use runseal_core::source::Algorithm;
+
+    use super::super::packages::Content;
+    use super::*;
+
+    #[test]
+    fn file_of_a_package_with_other_content_is_altered() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let files = [
+            put("as-it-was", "abc"),
+            put("edited", "abd"),
+            put("nobodys", "abc"),
+            put("unknown", "abc"),
+        ];
+        let paths: Vec<&str> = files.iter().map(String::as_str).collect();
+        let package = Package {
+            name: "p".to_owned(),
+            version: "1".to_owned(),
+        };
+        let md5 = Content::Digest {
+            algorithm: Algorithm::Md5,
+            hex: "900150983cd24fb0d6963f7d28e17f72".to_owned(),
+            installed_ns: None,
+        };
+        let owner = |content: &Content| Owner {
+            package: package.clone(),
+            content: content.clone(),
+        };
+        let owners = BTreeMap::from([
+            (files[0].clone(), owner(&md5)),
+            (files[1].clone(), owner(&md5)),
+            (files[3].clone(), owner(&Content::Unknown)),
+        ]);
+        let digests = digest_all(&paths, &|| Ok(()));
+        let altered = find_altered(&paths, &digests, &owners);
+        assert_eq!(altered, BTreeSet::from([paths[1], paths[3]]));
+    }
 }

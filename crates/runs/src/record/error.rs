@@ -1,6 +1,7 @@
 //! Why a command was not recorded.
 
 use std::io;
+use std::path::PathBuf;
 
 use runseal_core::canon::NoCanonicalForm;
 use runseal_core::diagnosis::{Diagnose, Diagnosis};
@@ -11,6 +12,7 @@ use runseal_sandbox::outputs::OutputError;
 
 use super::accesses::AccessError;
 use super::run::RunError;
+pub use super::searched::FoundSecret;
 use crate::run::seal::SealError;
 use crate::run::staging::RunFilesError;
 use runseal_fs::models::{SECRET_HINT, SecretSearchError};
@@ -37,23 +39,27 @@ pub enum RecordError {
         refused: Vec<String>,
     },
     /// A replay cannot give what was sealed within the limits, so nothing was run.
-    #[error("the sealed run left {needed} bytes, and its replay may write {allowed}")]
+    #[error("the sealed run left {needed} {what}, and its replay may write {allowed}")]
     Room {
-        /// How many bytes the sealed files have.
+        /// `bytes` or `files`.
+        what: &'static str,
+        /// How many the sealed run left.
         needed: u64,
         /// How many may be written.
         allowed: u64,
+        /// The option that allows more.
+        option: &'static str,
     },
     /// What it read cannot be sealed.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The value of a secret variable is in files that would be sealed.
-    #[error("the value of `{name}` must not be sealed, and is in {}", list(.files))]
-    Secret {
-        /// The variable.
-        name: String,
-        /// Where in the bundle.
-        files: Vec<String>,
+    /// Secrets stand in what would be sealed.
+    #[error("secrets are not sealed unasked, and there are some in {}", list(.found))]
+    Secrets {
+        /// Where, and what they are.
+        found: Vec<FoundSecret>,
+        /// The folder where the command's results are kept, unsealed.
+        kept: Option<PathBuf>,
     },
     /// It read the seed of a redactable bundle, which is for its owner alone.
     #[error("the command read `{0}`, the seed of a redactable bundle, which is for you alone")]
@@ -119,6 +125,9 @@ pub enum RecordError {
     /// A replay of an engine's run was given rules for comparing.
     #[error("an engine's results are compared exactly, as document 004 demands")]
     ComparesExactly,
+    /// A replay of an engine's run was given devices.
+    #[error("an engine uses no devices")]
+    UsesNoDevices,
     /// The bundle does not verify.
     #[error("the bundle would not verify")]
     Rejected(Vec<Finding>),
@@ -137,16 +146,19 @@ impl Diagnose for RecordError {
                     None => failed,
                 }
             }
-            Self::Room { needed, .. } => Diagnosis::unreadable(self, "LIMIT")
+            Self::Room { needed, option, .. } => Diagnosis::unreadable(self, "LIMIT")
                 .message(format!("{self}: nothing was compared"))
-                .hint(format!(
-                    "`--artifact-bytes` lets it write more, which takes at least {needed}; beyond 1 GiB it writes to your disk"
-                )),
+                .hint(format!("`{option} {needed}` lets it write as much")),
             Self::Access(_) => Diagnosis::invalid(self, "NAME")
                 .hint("rename the file, or keep the command from reading it"),
-            Self::Secret { .. } => Diagnosis::invalid(self, "SECRET")
-                .message(format!("{self}; nothing was sealed"))
-                .hint("keep the command from writing and printing it; `--keep GLOB` leaves out files that it writes"),
+            Self::Secrets { kept, .. } => {
+                let kept = kept.as_ref().map(|kept| {
+                    format!(", and what the command left is in `{}`", kept.display())
+                });
+                Diagnosis::invalid(self, "SECRET")
+                    .message(format!("{self}; nothing was sealed{}", kept.unwrap_or_default()))
+                    .hint("`--hide PATH` keeps a file from the command, `--keep GLOB` leaves out files that it writes, `--secret NAME` gives it a variable unsealed; `--allow-secret GLOB` seals a file with what looks like one, and says so")
+            }
             Self::Seed(_) => Diagnosis::invalid(self, "SEED")
                 .message(format!("{self}; nothing was sealed"))
                 .hint("keep the command from reading the folder of bundles, or keep bundles elsewhere with `--out DIR`"),
@@ -178,6 +190,7 @@ impl Diagnose for RecordError {
             ),
             Self::NamesNoFiles => misused(self, "leave --input out"),
             Self::ComparesExactly => misused(self, "leave --compare out"),
+            Self::UsesNoDevices => misused(self, "leave --device out"),
             Self::Rejected(_) => Diagnosis::invalid(self, "REJECTED"),
         }
     }
@@ -199,9 +212,11 @@ pub fn limit_hint(limit: Limit) -> &'static str {
     match limit {
         Limit::WallTime => "`--timeout` gives it more time",
         Limit::WorkBytes => "`--disk` lets it write more",
-        Limit::WorkFiles => "it may write that many files at the most: let it pack them into one",
+        Limit::WorkFiles => {
+            "`--files` lets it write more of them; folders may be nested 256 deep at the most"
+        }
         Limit::Temporary => "`--env TMPDIR=$PWD` leads its temporary files into the folder",
-        Limit::FreeSpace => {
+        Limit::FreeSpace | Limit::FreeFiles => {
             "free some space, or set TMPDIR to a folder on a larger disk: what it writes is kept there"
         }
         Limit::SharedMemory => "it holds as much as the machine has memory, or as `--memory` says",
@@ -214,11 +229,10 @@ pub fn limit_hint(limit: Limit) -> &'static str {
     }
 }
 
-fn list(files: &[String]) -> String {
+fn list(found: &[FoundSecret]) -> String {
     const SHOWN: usize = 5;
-    let name = |file: &String| format!("`{}`", file.escape_debug());
-    let shown: Vec<String> = files.iter().take(SHOWN).map(name).collect();
-    match files.len().saturating_sub(SHOWN) {
+    let shown: Vec<String> = found.iter().take(SHOWN).map(ToString::to_string).collect();
+    match found.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }

@@ -3,7 +3,9 @@
 //!
 //! A folder may be a stranger's. So nothing but names, digests and one address is taken from it, each in its
 //! own form; every file is read within a bound and through no link; and a `.git` that names another folder is
-//! followed only if that folder names this one as its own.
+//! followed only if that folder names this one as its own. A repository of a kind that is not read here is named as that.
+
+mod untracked;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -26,6 +28,8 @@ const MOST_LIST: u64 = 8 << 20;
 const MOST_INDEX: u64 = 256 << 20;
 /// The most packs that are searched.
 const MOST_PACKS: usize = 1_000;
+/// The hex digits of a SHA-1.
+const SHA1_DIGITS: usize = 40;
 /// The longest name of a branch, and the longest address.
 const LONGEST: usize = 1000;
 
@@ -38,17 +42,22 @@ pub(crate) struct GitState {
     pub(crate) branch: Option<String>,
     /// Where it comes from, without credentials.
     pub(crate) remote: Option<String>,
-    /// Whether the files that git tracks are those of the commit.
+    /// Whether what is checked out is the commit, and nothing else is there.
     pub(crate) state: TreeState,
+    /// How many files and folders git neither tracks nor ignores, if that can be told.
+    pub(crate) untracked: Option<u64>,
+    /// Why what git has of the tree was not read.
+    pub(crate) not_read: Option<&'static str>,
 }
 
-/// Whether tracked files are those of the commit.
+/// Whether what is checked out is the commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeState {
-    /// The index is the commit's, and every file in it has the size and time that it had when git last looked.
+    /// The index is the commit's, every file in it has the size and time that it had when git last looked, and there is
+    /// no other file that git would not ignore.
     Clean,
-    /// A tracked file has another size, has become something else or is gone, or the
-    /// index is not that of the commit.
+    /// A tracked file has another size, has become something else or is gone, the index is not that of the commit, or
+    /// there is a file that git neither tracks nor ignores.
     Changed,
     /// It cannot be told without reading every file or running git.
     Unknown,
@@ -72,11 +81,22 @@ impl GitState {
                 value.insert(name, text.as_str());
             }
         }
+        if let Some(untracked) = self.untracked {
+            value.insert("untracked", untracked);
+        }
+        if let Some(not_read) = self.not_read {
+            value.insert("not_read", not_read);
+        }
         value
     }
 
-    /// The state of the repository that `folder` is in; nothing where it is in none.
-    pub(crate) fn read(folder: &Path) -> Option<Self> {
+    /// The state of the repository that `folder` is in, whatever is in the folder `apart`; nothing where it is in
+    /// none.
+    pub(crate) fn read(folder: &Path, apart: &Path) -> Option<Self> {
+        Self::read_as(folder, apart, std::env::home_dir())
+    }
+
+    fn read_as(folder: &Path, apart: &Path, home: Option<PathBuf>) -> Option<Self> {
         let repository = Repository::find(folder)?;
         let head = read_text(&repository.own.join("HEAD"), MOST_SMALL)?;
         let head = head.trim();
@@ -86,10 +106,35 @@ impl GitState {
             None => Some(head.to_owned()).filter(|text| is_commit(text)),
         };
         let branch = reference.and_then(|name| name.strip_prefix("refs/heads/"));
+        let not_read = repository.find_other_kind(commit.as_deref());
+        let index = match not_read {
+            Some(_) => None,
+            None => repository.read_index(),
+        };
+        let untracked = index.as_ref().and_then(|(index, _)| {
+            let surroundings = untracked::Surroundings {
+                tree: &repository.tree,
+                common: &repository.common,
+                apart,
+                home,
+            };
+            untracked::count(&surroundings, index.entries.keys().map(PathBuf::as_path))
+        });
+        let tracked = match &index {
+            Some(index) => repository.compare_tree(index, commit.as_deref()),
+            None => TreeState::Unknown,
+        };
+        let state = match (tracked, untracked) {
+            (_, Some(1..)) => TreeState::Changed,
+            (TreeState::Clean, None) => TreeState::Unknown,
+            (tracked, _) => tracked,
+        };
         Some(Self {
             branch: branch.map(str::to_owned),
             remote: repository.remote(branch),
-            state: repository.compare_tree(commit.as_deref()),
+            state,
+            untracked,
+            not_read,
             commit,
         })
     }
@@ -181,19 +226,38 @@ impl Repository {
         is_plain.then(|| without_credentials(&url))
     }
 
-    /// Compares what the index lists with what is there, and the index with the commit.
-    fn compare_tree(&self, commit: Option<&str>) -> TreeState {
+    /// Of which kind the repository is, if it is one that is not read here.
+    fn find_other_kind(&self, commit: Option<&str>) -> Option<&'static str> {
+        let config = read_text(&self.common.join("config"), MOST_LIST).unwrap_or_default();
+        let setting = |name: &str| find_setting(&config, "extensions", None, name);
+        let format = setting("objectformat");
+        if format.is_some_and(|format| format != "sha1")
+            || commit.is_some_and(|it| it.len() != SHA1_DIGITS)
+        {
+            return Some("its objects are not named by SHA-1");
+        }
+        let storage = setting("refstorage");
+        let is_other = storage.is_some_and(|storage| storage != "files");
+        is_other.then_some("its references are not in files")
+    }
+
+    /// The index, and when it was written.
+    fn read_index(&self) -> Option<(Index, (i64, i64))> {
         let place = self.own.join("index");
-        let written = fs::symlink_metadata(&place)
-            .ok()
-            .map(|it| (it.mtime(), it.mtime_nsec()));
-        let index = read_bytes(&place, MOST_INDEX).and_then(|bytes| Index::parse(&bytes));
-        let (Some(index), Some(written)) = (index, written) else {
-            return TreeState::Unknown;
-        };
+        let written = fs::symlink_metadata(&place).ok()?;
+        let index = Index::parse(&read_bytes(&place, MOST_INDEX)?)?;
+        Some((index, (written.mtime(), written.mtime_nsec())))
+    }
+
+    /// Compares what the index lists with what is there, and the index with the commit.
+    fn compare_tree(
+        &self,
+        (index, written): &(Index, (i64, i64)),
+        commit: Option<&str>,
+    ) -> TreeState {
         let mut state = TreeState::Clean;
         for (path, entry) in &index.entries {
-            match self.compare_entry(path, entry, written) {
+            match self.compare_entry(path, entry, *written) {
                 TreeState::Changed => return TreeState::Changed,
                 TreeState::Unknown => state = TreeState::Unknown,
                 TreeState::Clean => {}
@@ -507,6 +571,10 @@ mod tests {
         )
     }
 
+    fn read(folder: &Path) -> Option<GitState> {
+        GitState::read_as(folder, Path::new("/nowhere"), None)
+    }
+
     fn git(folder: &Path, words: &[&str]) -> Option<()> {
         let mut git = Command::new("git");
         git.current_dir(folder)
@@ -533,25 +601,33 @@ mod tests {
         git(&folder, &["update-index", "--refresh"]);
         git(&folder, &["read-tree", "HEAD"]);
         git(&folder, &["update-index", "--refresh"]);
-        let found = GitState::read(&folder.join("sub")).unwrap();
+        let found = read(&folder.join("sub")).unwrap();
         assert_eq!(found.branch.as_deref(), Some("main"));
         assert_eq!(found.remote.as_deref(), Some("https://example.org/p.git"));
         assert_eq!(found.commit.as_ref().map(String::len), Some(40));
         assert_eq!(found.state, TreeState::Clean);
         git(&folder, &["gc", "-q"]);
-        assert_eq!(GitState::read(&folder).unwrap(), found);
+        assert_eq!(read(&folder).unwrap(), found);
         git(&folder, &["worktree", "add", "-q", "../w"]).unwrap();
-        let of_worktree = GitState::read(&top.join("w")).unwrap();
+        let of_worktree = read(&top.join("w")).unwrap();
         assert_eq!(
             (of_worktree.commit, of_worktree.branch),
-            (found.commit, Some("w".to_owned()))
+            (found.commit.clone(), Some("w".to_owned()))
         );
+        assert_eq!((found.untracked, found.not_read), (Some(0), None));
+        fs::write(folder.join("new"), "x\n").unwrap();
+        let with_new = read(&folder).unwrap();
+        assert_eq!(
+            (with_new.state, with_new.untracked),
+            (TreeState::Changed, Some(1))
+        );
+        fs::remove_file(folder.join("new")).unwrap();
         fs::write(folder.join("a"), "changed\n").unwrap();
-        assert_eq!(GitState::read(&folder).unwrap().state, TreeState::Changed);
+        assert_eq!(read(&folder).unwrap().state, TreeState::Changed);
         // Staged, but of no commit.
         git(&folder, &["add", "a"]).unwrap();
-        assert_ne!(GitState::read(&folder).unwrap().state, TreeState::Clean);
-        assert_eq!(GitState::read(Path::new("/usr/share")), None);
+        assert_ne!(read(&folder).unwrap().state, TreeState::Clean);
+        assert_eq!(read(Path::new("/usr/share")), None);
     }
 
     #[test]
@@ -562,18 +638,18 @@ mod tests {
         fs::create_dir_all(own.join("refs/heads")).unwrap();
         fs::write(own.join("HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(own.join("refs/heads/main"), "a".repeat(40)).unwrap();
-        assert!(GitState::read(&top.join("own")).unwrap().commit.is_some());
+        assert!(read(&top.join("own")).unwrap().commit.is_some());
         let strange = top.join("strange");
         fs::create_dir(&strange).unwrap();
         fs::write(strange.join(".git"), "gitdir: ../own/.git\n").unwrap();
-        assert_eq!(GitState::read(&strange), None);
+        assert_eq!(read(&strange), None);
         fs::remove_file(strange.join(".git")).unwrap();
         std::os::unix::fs::symlink(&own, strange.join(".git")).unwrap();
-        assert_eq!(GitState::read(&strange), None);
+        assert_eq!(read(&strange), None);
         // A reference that leads elsewhere names no commit, whatever is there.
         fs::write(own.join("HEAD"), "ref: refs/../../../key\n").unwrap();
         fs::write(top.join("own/key"), "b".repeat(40)).unwrap();
-        assert_eq!(GitState::read(&top.join("own")).unwrap().commit, None);
+        assert_eq!(read(&top.join("own")).unwrap().commit, None);
     }
 
     #[test]
@@ -598,6 +674,36 @@ mod tests {
             &[0; 100],
         ] {
             assert!(Index::parse(bytes).is_none());
+        }
+    }
+
+    #[test]
+    fn repository_of_another_kind_is_named_and_not_misread() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        for (option, not_read) in [
+            (
+                "--object-format=sha256",
+                "its objects are not named by SHA-1",
+            ),
+            ("--ref-format=reftable", "its references are not in files"),
+        ] {
+            let folder = top.join(&option[2..6]);
+            fs::create_dir(&folder).unwrap();
+            if git(&folder, &["init", "-q", "-b", "main", option]).is_none() {
+                runseal_testkit::skip::skip_even_in_ci(&format!("git has no {option}"));
+                continue;
+            }
+            fs::write(folder.join("a"), "one\n").unwrap();
+            git(&folder, &["add", "a"]).unwrap();
+            git(&folder, &["commit", "-q", "-m", "first"]).unwrap();
+            let found = read(&folder).unwrap();
+            assert_eq!(found.not_read, Some(not_read));
+            assert_eq!((found.state, found.untracked), (TreeState::Unknown, None));
+        }
+        let found = read(&top.join("obje"));
+        if let Some(found) = found {
+            assert_eq!(found.commit.map(|it| it.len()), Some(64));
         }
     }
 }

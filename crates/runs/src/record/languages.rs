@@ -132,7 +132,7 @@ impl Places {
 }
 
 /// A regular file's text, within a bound.
-fn read_text(path: &Path, most: u64) -> Option<String> {
+pub(crate) fn read_text(path: &Path, most: u64) -> Option<String> {
     if !fs::symlink_metadata(path).is_ok_and(|it| it.is_file() && it.len() <= most) {
         return None;
     }
@@ -185,7 +185,7 @@ fn add_python(root: &Path, names: &BTreeSet<String>, found: &mut BTreeSet<Langua
     }
 }
 
-fn read_npm(folder: &Path) -> Option<LanguagePackage> {
+pub(crate) fn read_npm(folder: &Path) -> Option<LanguagePackage> {
     let text = read_text(&folder.join("package.json"), MOST_METADATA)?;
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).ok()?;
     let member = |name: &str| Some(document.root().get(name)?.as_str()?.into_owned());
@@ -197,7 +197,7 @@ fn read_npm(folder: &Path) -> Option<LanguagePackage> {
     )
 }
 
-fn read_r(folder: &Path) -> Option<LanguagePackage> {
+pub(crate) fn read_r(folder: &Path) -> Option<LanguagePackage> {
     let text = read_text(&folder.join("DESCRIPTION"), MOST_METADATA)?;
     let name = field(&text, "Package")?;
     let is_same = folder.file_name().is_some_and(|own| own == name);
@@ -206,7 +206,7 @@ fn read_r(folder: &Path) -> Option<LanguagePackage> {
 }
 
 /// Reads `specifications/rake-13.0.6.gemspec` beside `gems/rake-13.0.6`.
-fn read_ruby(folder: &Path) -> Option<LanguagePackage> {
+pub(crate) fn read_ruby(folder: &Path) -> Option<LanguagePackage> {
     let full = folder.file_name()?.to_str()?;
     let above = folder.parent()?.parent()?;
     let specification = above.join("specifications").join(format!("{full}.gemspec"));

@@ -39,7 +39,7 @@ impl<'a> NewFiles<'a> {
     pub(crate) fn take(
         &self,
         run: &CommandRun,
-        hidden: &HiddenSecrets<'_>,
+        hidden: &HiddenSecrets,
     ) -> Result<Vec<String>, RecordError> {
         let Ok(mut staged) = self.staged.lock() else {
             return Ok(Vec::new());

@@ -1,6 +1,6 @@
 //! Which files outside the command's folder are sealed with their content, and the links on the way to them.
 //!
-//! A replay shows its own machine's system folders and nothing else of it. What a package of the system owns
+//! A replay shows its own machine's system folders and nothing else of it. What a package of the system has
 //! there can be installed again, so its hash is enough. Everything else that was read is sealed below
 //! `environment/`, at its absolute path and once for each content.
 
@@ -104,7 +104,8 @@ fn choose(machine: &[MachineFile], extent: Extent) -> BTreeSet<usize> {
         let path = Path::new(&file.path);
         extent == Extent::Everything
             || !is_in_system_folder(path)
-            || (file.package.is_none() && !OF_THE_MACHINE.iter().any(|it| path.starts_with(it)))
+            || ((file.package.is_none() || file.is_altered)
+                && !OF_THE_MACHINE.iter().any(|it| path.starts_with(it)))
     };
     let positions = machine.iter().enumerate();
     let mut chosen: BTreeSet<usize> = positions
@@ -325,6 +326,7 @@ mod tests {
                 name: name.to_owned(),
                 version: "1".to_owned(),
             }),
+            is_altered: false,
             stored: None,
             mode: 0o644,
             modified_ns: 0,
@@ -353,6 +355,11 @@ mod tests {
         ];
         assert_eq!(chosen(&machine, Extent::Unpackaged), expected);
         assert_eq!(chosen(&machine, Extent::Everything).len(), machine.len());
+        // An edited file of a package cannot be had from the package.
+        let mut edited = [file("/etc/R/Rprofile.site", Some("r-base-core"))];
+        assert_eq!(chosen(&edited, Extent::Unpackaged).len(), 0);
+        edited[0].is_altered = true;
+        assert_eq!(chosen(&edited, Extent::Unpackaged).len(), 1);
         // A library that only this machine has is found only with its cache.
         let machine = [
             file("/etc/ld.so.cache", None),

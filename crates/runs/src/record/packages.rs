@@ -1,19 +1,30 @@
-//! Determines which package of the system a file belongs to, from dpkg's lists or with `rpm`.
+//! Determines which package of the system a file belongs to, and whether it is what the package contains.
 //!
-//! If no package owns a file, or the system has neither, that is reported: nothing is guessed.
+//! Only what can be installed again need not be sealed: a file that somebody edited is not the package's any more, and one
+//! whose content the package does not tell may be anybody's. The lists of packages are read as files, with bounds; only
+//! RPM's are asked for with `rpm`. If no package owns a file, or the system has none, that is reported: nothing is
+//! guessed.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod apk;
+mod dpkg;
+mod pacman;
+mod rpm;
+mod stores;
+
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
 
-use memchr::{memchr_iter, memmem};
+use runseal_core::digest::Digest;
+use runseal_core::source::{Algorithm, Algorithms, FileDigests};
+use runseal_fs::input::open_regular;
 
-use runseal_fs::threads::Task;
+use self::dpkg::DpkgLists;
+use super::environment::status_changed_ns;
 
-const DPKG: &str = "/var/lib/dpkg";
-const RPM: &str = "/usr/bin/rpm";
+/// The most bytes that are read of one list of files, and that one is unpacked to.
+const MOST_OF_A_LIST: u64 = 256 << 20;
 
 /// A package and its version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,268 +35,164 @@ pub(crate) struct Package {
     pub(crate) version: String,
 }
 
-/// Files that system tools generate and no package contains.
-const GENERATED: [&str; 3] = [
-    "/etc/ld.so.cache",
-    "/usr/lib/locale/locale-archive",
-    "/usr/share/mime/mime.cache",
-];
+/// Which package owns a file, and what that has there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) package: Package,
+    pub(crate) content: Content,
+}
 
-/// Folders into which no package installs anything.
-const OF_USERS: [&str; 2] = ["/home", "/root"];
+/// What a package has at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// What is there: nobody writes to where packages of this kind lie.
+    Fixed,
+    /// A file with this digest.
+    Digest {
+        algorithm: Algorithm,
+        hex: String,
+        /// When the package was installed, by the clock of file times. What nobody has touched since is as it was.
+        installed_ns: Option<i128>,
+    },
+    /// The package does not say.
+    Unknown,
+}
 
-/// Packages whose lists are searched first: every command uses some of them.
-const LIKELY: [&str; 8] = [
-    "libc6",
-    "libc-bin",
-    "coreutils",
-    "dash",
-    "bash",
-    "perl-base",
-    "libgcc-s1",
-    "libstdc++6",
-];
+impl Content {
+    /// A file with this digest, if it is one.
+    fn of_digest(algorithm: Algorithm, hex: &str, installed_ns: Option<i128>) -> Self {
+        let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        match hex.len() == algorithm.hex_digits() && hex.bytes().all(is_hex) {
+            true => Self::Digest {
+                algorithm,
+                hex: hex.to_owned(),
+                installed_ns,
+            },
+            false => Self::Unknown,
+        }
+    }
+
+    /// Whether the file at `path`, which has this SHA-256 and size, is what the package has there, as far as that is
+    /// known.
+    pub(crate) fn is_at(&self, path: &Path, (sha256, bytes): (&Digest, u64)) -> bool {
+        let (algorithm, hex) = match self {
+            Self::Fixed => return true,
+            Self::Unknown => return false,
+            Self::Digest {
+                algorithm,
+                hex,
+                installed_ns,
+            } => {
+                let now = fs::metadata(path).ok();
+                let changed_ns = now.as_ref().map(status_changed_ns);
+                // No program can set back when a file was last touched.
+                if installed_ns.is_some() && changed_ns.is_some() && changed_ns <= *installed_ns {
+                    return true;
+                }
+                (*algorithm, hex)
+            }
+        };
+        if algorithm == Algorithm::Sha256 {
+            return sha256.to_string() == *hex;
+        }
+        let Ok((file, _)) = open_regular(path) else {
+            return false;
+        };
+        let wanted = Algorithms::default().with(algorithm);
+        let read = FileDigests::read(file.take(bytes.saturating_add(1)), wanted);
+        // The same bytes that are listed, not what is there by now.
+        read.is_ok_and(|read| read.sha256 == *sha256 && read.hex(algorithm).as_ref() == Some(hex))
+    }
+}
 
 /// What the system knows about packages, read as far as needed.
 #[derive(Debug, Default)]
 pub(crate) struct PackageLists {
-    dpkg: PathBuf,
-    status: String,
-    /// Files of one package that another one diverts: the path and that other package.
-    diversions: BTreeMap<String, String>,
-    /// The lists of dpkg that were read, by name; `None` if a list does not exist.
-    read: BTreeMap<String, Option<Vec<u8>>>,
-    has_all: bool,
-    rpm: Option<PathBuf>,
+    system: System,
 }
+
+#[derive(Debug, Default)]
+enum System {
+    #[default]
+    None,
+    Dpkg(DpkgLists),
+    /// The program that is asked.
+    Rpm(PathBuf),
+    /// Its database.
+    Apk(PathBuf),
+    /// The folder with a folder for each package.
+    Pacman(PathBuf),
+}
+
+/// What has its lists at a path.
+type MakeSystem = fn(PathBuf) -> System;
 
 impl PackageLists {
     /// Loads what this system has. What cannot be read counts as missing.
     pub(crate) fn load() -> Self {
-        Self::load_from(Path::new(DPKG), Path::new(RPM))
+        Self::load_from(Path::new("/"))
     }
 
-    fn load_from(dpkg: &Path, rpm: &Path) -> Self {
-        let status = fs::read_to_string(dpkg.join("status")).unwrap_or_default();
-        if status.is_empty() {
-            let rpm = rpm.exists().then(|| rpm.to_owned());
+    fn load_from(root: &Path) -> Self {
+        if let Some(lists) = DpkgLists::load(&root.join("var/lib/dpkg")) {
             return Self {
-                rpm,
-                ..Self::default()
+                system: System::Dpkg(lists),
             };
         }
-        let diversions = fs::read_to_string(dpkg.join("diversions")).unwrap_or_default();
-        let mut lists = Self {
-            dpkg: dpkg.to_owned(),
-            status,
-            diversions: read_diversions(&diversions),
-            ..Self::default()
-        };
-        for name in LIKELY {
-            lists.read_lists_of(name);
-        }
-        lists
-    }
-
-    /// Reads the remaining lists in advance, as long as `has_time` returns true.
-    pub(crate) fn read_all_while(&mut self, has_time: impl Fn() -> bool) {
-        if self.has_all || self.status.is_empty() {
-            return;
-        }
-        for entry in fs::read_dir(self.dpkg.join("info"))
+        let places: [(&str, MakeSystem); 4] = [
+            ("lib/apk/db/installed", System::Apk),
+            ("usr/lib/apk/db/installed", System::Apk),
+            ("var/lib/pacman/local", System::Pacman),
+            ("usr/bin/rpm", System::Rpm),
+        ];
+        let found = places
             .into_iter()
-            .flatten()
-            .flatten()
-        {
-            if !has_time() {
-                return;
-            }
-            let name = entry.file_name();
-            let Some(list) = name.to_str().and_then(|name| name.strip_suffix(".list")) else {
-                continue;
-            };
-            if !matches!(self.read.get(list), Some(Some(_))) {
-                self.read
-                    .insert(list.to_owned(), fs::read(entry.path()).ok());
-            }
-        }
-        self.has_all = true;
-    }
-
-    /// Reads the lists of a package, under both names that they may have.
-    fn read_lists_of(&mut self, package: &str) {
-        let with_architecture = match std::env::consts::ARCH {
-            "x86_64" => format!("{package}:amd64"),
-            "aarch64" => format!("{package}:arm64"),
-            other => format!("{package}:{other}"),
-        };
-        for list in [package.to_owned(), with_architecture] {
-            if !self.read.contains_key(&list) {
-                let place = self.dpkg.join("info").join(format!("{list}.list"));
-                self.read.insert(list, fs::read(place).ok());
-            }
+            .map(|(place, system)| (root.join(place), system))
+            .find(|(place, _)| place.exists());
+        Self {
+            system: found.map_or(System::None, |(place, system)| system(place)),
         }
     }
 
-    /// The packages that own those `paths` that have one. Lists of packages that are likely by name
-    /// are searched first, all others only if something is still missing.
-    pub(crate) fn find(&mut self, paths: &[&str]) -> BTreeMap<String, Package> {
-        if let Some(rpm) = &self.rpm {
-            return ask_rpm(rpm, paths);
+    /// Reads remaining lists in advance, as long as `has_time` returns true.
+    pub(crate) fn read_all_while(&mut self, has_time: impl Fn() -> bool) {
+        if let System::Dpkg(lists) = &mut self.system {
+            lists.read_all_while(has_time);
         }
-        if self.status.is_empty() {
-            return BTreeMap::new();
-        }
-        let may_be_owned = |path: &&str| {
-            !GENERATED.contains(path)
-                && !OF_USERS.iter().any(|top| Path::new(path).starts_with(top))
-        };
-        let wanted: Vec<&str> = paths.iter().copied().filter(may_be_owned).collect();
-        if !self.has_all {
-            for path in &wanted {
-                for name in guess_packages(path) {
-                    self.read_lists_of(&name);
-                }
-            }
-            let found = self.look_up(&wanted);
-            if wanted.iter().all(|path| found.contains_key(*path)) {
-                return found;
-            }
-            self.read_all_while(|| true);
-        }
-        self.look_up(&wanted)
     }
 
-    /// Looks the paths up in the lists that were read.
-    fn look_up(&self, paths: &[&str]) -> BTreeMap<String, Package> {
-        let wanted = Wanted::new(paths);
-        let lists: Vec<(&String, &Vec<u8>)> = self
-            .read
-            .iter()
-            .filter_map(|(list, bytes)| Some((list, bytes.as_ref()?)))
-            .collect();
-        let halves = lists.split_at(lists.len() / 2);
-        let (mut owners, others) = thread::scope(|scope| {
-            let second = Task::begin(scope, || self.find_owners(halves.1, &wanted));
-            let first = self.find_owners(halves.0, &wanted);
-            (first, second.finish().unwrap_or_default())
-        });
-        // Take the first list that has it, so that the result does not depend on threads.
-        for (path, list) in others {
-            owners.entry(path).or_insert(list);
-        }
+    /// The owners of those `paths` that have one.
+    pub(crate) fn find(&mut self, paths: &[&str]) -> BTreeMap<String, Owner> {
         let mut found = BTreeMap::new();
-        for (path, list) in owners {
-            let name = list.split(':').next().unwrap_or(list);
-            if let Some(version) = find_version(&self.status, list) {
-                let package = Package {
-                    name: name.to_owned(),
-                    version: version.to_owned(),
-                };
-                found.insert(path.to_owned(), package);
+        let mut rest = Vec::new();
+        for path in paths {
+            match stores::package_of(path) {
+                Some(package) => {
+                    let content = Content::Fixed;
+                    found.insert((*path).to_owned(), Owner { package, content });
+                }
+                None => rest.push(*path),
             }
         }
+        found.extend(match &mut self.system {
+            System::None => BTreeMap::new(),
+            System::Dpkg(lists) => lists.find(&rest),
+            System::Rpm(program) => rpm::find(program, &rest),
+            System::Apk(database) => apk::find(database, &rest),
+            System::Pacman(folder) => pacman::find(folder, &rest),
+        });
         found
     }
-
-    fn find_owners<'a, 'p>(
-        &self,
-        lists: &[(&'a String, &Vec<u8>)],
-        wanted: &Wanted<'p>,
-    ) -> BTreeMap<&'p str, &'a str> {
-        let mut owners = BTreeMap::new();
-        for (list, bytes) in lists {
-            let mut begin = 0;
-            for end in memchr_iter(b'\n', bytes) {
-                let line = &bytes[begin..end];
-                begin = end + 1;
-                let Some(path) = wanted.get(line) else {
-                    continue;
-                };
-                let name = list.split(':').next().unwrap_or(list);
-                let line = str::from_utf8(line).unwrap_or_default();
-                let is_owner = self.diversions.get(line).is_none_or(|owner| owner == name);
-                if is_owner {
-                    owners.entry(path).or_insert(list.as_str());
-                }
-            }
-        }
-        owners
-    }
 }
 
-/// Parses dpkg's diversions, where one package has replaced a file of another. Each has three
-/// lines: the path, where the other's file went, and the package; `:` stands for an administrator.
-fn read_diversions(text: &str) -> BTreeMap<String, String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let three = lines.chunks_exact(3);
-    three
-        .map(|three| (three[0].to_owned(), three[2].to_owned()))
-        .collect()
-}
-
-/// Packages that a file may belong to, judging by its name: that of a library, of a program, or of
-/// a folder on its path. This only decides where to look first; the list decides.
-fn guess_packages(path: &str) -> BTreeSet<String> {
-    let mut guesses = BTreeSet::new();
-    let below = path.strip_prefix("/usr").unwrap_or(path);
-    let mut parts = below.split('/').filter(|part| !part.is_empty());
-    let _ = parts.next();
-    for part in parts.take(3).filter(|part| part.len() > 1) {
-        let python = part.strip_prefix("python3.").is_some();
-        if python {
-            for package in [
-                format!("{part}-minimal"),
-                format!("lib{part}-minimal"),
-                format!("lib{part}-stdlib"),
-                format!("lib{part}"),
-            ] {
-                guesses.insert(package);
-            }
-        }
-        match part.split_once(".so.") {
-            Some((library, version)) => {
-                let major = version.split('.').next().unwrap_or_default();
-                guesses.insert(format!("{library}{major}"));
-                guesses.insert(format!("{library}-{major}"));
-                guesses.insert(format!("{library}{major}t64"));
-            }
-            None => {
-                guesses.insert(part.to_ascii_lowercase());
-            }
-        }
-    }
-    guesses
-}
-
-/// The version of the installed package whose list has this name.
-fn find_version<'a>(status: &'a str, list: &str) -> Option<&'a str> {
-    let (name, architecture) = match list.split_once(':') {
-        Some((name, architecture)) => (name, Some(architecture)),
-        None => (list, None),
-    };
-    let line = format!("Package: {name}\n");
-    let mut rest = status;
-    let mut skipped = 0;
-    while let Some(at) = memmem::find(rest.as_bytes(), line.as_bytes()) {
-        let begins_line = skipped + at == 0 || status.as_bytes()[skipped + at - 1] == b'\n';
-        let paragraph = &rest[at..];
-        let paragraph = paragraph.split("\n\n").next().unwrap_or(paragraph);
-        let member = |name: &str| {
-            let mut lines = paragraph.lines();
-            lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
-        };
-        let is_same = architecture.is_none_or(|wanted| member("Architecture") == Some(wanted));
-        if begins_line
-            && is_same
-            && let Some(version) = member("Version")
-        {
-            return Some(version);
-        }
-        skipped += at + line.len();
-        rest = &status[skipped..];
-    }
-    None
+/// The content of a regular file of at most `most` bytes.
+fn read_bounded(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let (file, _) = open_regular(path)
+        .ok()
+        .filter(|(_, bytes)| *bytes <= most)?;
+    let mut content = Vec::new();
+    file.take(most).read_to_end(&mut content).ok()?;
+    Some(content)
 }
 
 /// The paths to look up, under every name that dpkg may use for them: on systems where /bin is
@@ -333,149 +240,70 @@ fn glance(name: &[u8]) -> usize {
     (name.len() ^ (last(1) << 8) ^ (last(3) << 4) ^ (last(6) << 2)) & 0xffff
 }
 
-/// Runs `rpm`, which prints one line per path, in order; for a path that no package owns, a
-/// message.
-fn ask_rpm(rpm: &Path, paths: &[&str]) -> BTreeMap<String, Package> {
-    let mut found = BTreeMap::new();
-    for some in paths.chunks(500) {
-        let answer = Command::new(rpm)
-            .args([
-                "-q",
-                "--queryformat",
-                "%{NAME} %{VERSION}-%{RELEASE}\\n",
-                "-f",
-            ])
-            .args(some)
-            .env_clear()
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output();
-        if let Ok(answer) = answer {
-            let text = String::from_utf8_lossy(&answer.stdout);
-            found.extend(read_rpm_answer(some, &text));
-        }
-    }
-    found
-}
-
-fn read_rpm_answer(paths: &[&str], text: &str) -> BTreeMap<String, Package> {
-    let lines: Vec<&str> = text.lines().collect();
-    // A path owned by several packages has several lines; then lines cannot be assigned to paths.
-    if lines.len() != paths.len() {
-        return BTreeMap::new();
-    }
-    let package = |line: &str| {
-        let (name, version) = line.split_once(' ')?;
-        let is_answer = !version.contains(' ') && version.contains('-');
-        is_answer.then(|| Package {
-            name: name.to_owned(),
-            version: version.to_owned(),
-        })
-    };
-    let pairs = paths.iter().zip(lines);
-    pairs
-        .filter_map(|(path, line)| Some(((*path).to_owned(), package(line)?)))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn dpkg_lists_name_the_package_also_of_a_file_below_the_merged_usr() {
+    fn file_is_the_packages_only_while_it_has_its_content() {
         let folder = tempfile::tempdir().unwrap();
-        let info = folder.path().join("info");
-        fs::create_dir(&info).unwrap();
-        fs::write(
-            info.join("libc6:amd64.list"),
-            "/.\n/lib\n/lib/x/libc.so.6\n",
-        )
-        .unwrap();
-        fs::write(info.join("tool.list"), "/usr/bin/tool\n").unwrap();
-        fs::write(info.join("gone.list"), "/usr/bin/gone\n").unwrap();
-        fs::write(
-            folder.path().join("status"),
-            "Package: libc6\nArchitecture: amd64\nVersion: 2.36-9\n\n\
-             Package: tool\nArchitecture: all\nVersion: 1.0\n\nPackage: gone\nStatus: x\n",
-        )
-        .unwrap();
-        fs::write(folder.path().join("diversions"), "").unwrap();
-        let mut lists = PackageLists::load_from(folder.path(), Path::new("/nowhere"));
-        let paths = [
-            "/usr/lib/x/libc.so.6",
-            "/usr/bin/tool",
-            "/usr/bin/gone",
-            "/opt/own",
-        ];
-        let found = lists.find(&paths);
-        let names: Vec<_> = found
-            .iter()
-            .map(|(path, package)| (path.as_str(), package.name.as_str(), &*package.version))
-            .collect();
-        assert_eq!(
-            names,
-            [
-                ("/usr/bin/tool", "tool", "1.0"),
-                ("/usr/lib/x/libc.so.6", "libc6", "2.36-9"),
-            ]
-        );
-    }
-
-    #[test]
-    fn lists_are_read_as_far_as_needed_and_a_diverted_file_is_its_diverters() {
-        let folder = tempfile::tempdir().unwrap();
-        let info = folder.path().join("info");
-        fs::create_dir(&info).unwrap();
-        fs::write(info.join("coreutils.list"), "/bin/true\n/bin/sh\n").unwrap();
-        fs::write(info.join("zdash.list"), "/bin/sh\n/opt/z/tool\n").unwrap();
-        fs::write(
-            folder.path().join("diversions"),
-            "/bin/sh\n/bin/sh.old\nzdash\n",
-        )
-        .unwrap();
-        fs::write(
-            folder.path().join("status"),
-            "Package: coreutils\nVersion: 9.1\n\nPackage: zdash\nVersion: 0.5\n",
-        )
-        .unwrap();
-        let mut lists = PackageLists::load_from(folder.path(), Path::new("/nowhere"));
-        let found = lists.find(&["/usr/bin/true", "/etc/ld.so.cache", "/root/own"]);
-        assert_eq!(found["/usr/bin/true"].version, "9.1");
-        assert!(
-            !lists.has_all,
-            "all lists were read for a file of a likely one"
-        );
-        let found = lists.find(&["/usr/bin/sh", "/opt/z/tool"]);
-        assert!(lists.has_all);
-        assert_eq!(found["/usr/bin/sh"].name, "zdash");
-        assert_eq!(found["/opt/z/tool"].version, "0.5");
-    }
-
-    #[test]
-    fn guesses_name_packages_of_libraries_programs_and_interpreters() {
-        let has = |path: &str, package: &str| {
-            assert!(guess_packages(path).contains(package), "{path}");
+        let path = folder.path().join("a");
+        fs::write(&path, "abc").unwrap();
+        let of = |text: &str| (Digest::of(text.as_bytes()), text.len() as u64);
+        let is_at = |content: &Content, text: &str| {
+            let (digest, bytes) = of(text);
+            content.is_at(&path, (&digest, bytes))
         };
-        has("/usr/lib/x86_64-linux-gnu/libselinux.so.1", "libselinux1");
-        has(
-            "/usr/lib/x86_64-linux-gnu/libpcre2-8.so.0.11.2",
-            "libpcre2-8-0",
-        );
-        has("/usr/bin/git", "git");
-        has(
-            "/usr/lib/python3.11/json/__init__.py",
-            "libpython3.11-stdlib",
-        );
+        let md5 = |installed_ns| {
+            Content::of_digest(
+                Algorithm::Md5,
+                "900150983cd24fb0d6963f7d28e17f72",
+                installed_ns,
+            )
+        };
+        assert!(is_at(&md5(None), "abc"));
+        assert!(is_at(&md5(Some(0)), "abc"));
+        let sha256 = Content::of_digest(Algorithm::Sha256, &of("abc").0.to_string(), None);
+        assert!(is_at(&sha256, "abc"));
+        assert!(is_at(&Content::Fixed, "abc"));
+        assert!(!is_at(&Content::Unknown, "abc"));
+        fs::write(&path, "abd").unwrap();
+        assert!(!is_at(&md5(None), "abd"));
+        assert!(!is_at(&md5(Some(0)), "abd"));
+        assert!(!is_at(&sha256, "abd"));
+        // Untouched since the package was installed.
+        assert!(is_at(&md5(Some(i128::MAX)), "abd"));
+        for hex in [
+            "",
+            "900150983cd24fb0d6963f7d28e17f7",
+            "900150983CD24FB0D6963F7D28E17F72",
+        ] {
+            let content = Content::of_digest(Algorithm::Md5, hex, None);
+            assert_eq!(content, Content::Unknown);
+        }
     }
 
     #[test]
-    fn rpm_answers_are_read_line_by_line_or_not_at_all() {
-        let text = "coreutils 9.1-12.fc39\nfile /opt/own is not owned by any package\n";
-        let found = read_rpm_answer(&["/usr/bin/true", "/opt/own"], text);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found["/usr/bin/true"].version, "9.1-12.fc39");
-        assert!(read_rpm_answer(&["/usr/bin/true"], text).is_empty());
+    fn system_is_known_by_its_database() {
+        let root = tempfile::tempdir().unwrap();
+        let kind = || match PackageLists::load_from(root.path()).system {
+            System::None => "none",
+            System::Dpkg(_) => "dpkg",
+            System::Rpm(_) => "rpm",
+            System::Apk(_) => "apk",
+            System::Pacman(_) => "pacman",
+        };
+        assert_eq!(kind(), "none");
+        for (place, expected) in [
+            ("usr/bin/rpm", "rpm"),
+            ("var/lib/pacman/local/ALPM_DB_VERSION", "pacman"),
+            ("lib/apk/db/installed", "apk"),
+            ("var/lib/dpkg/status", "dpkg"),
+        ] {
+            let place = root.path().join(place);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            fs::write(place, "x").unwrap();
+            assert_eq!(kind(), expected);
+        }
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn explain(
             }
             false => {
                 "what differs looks like a time: the command read the clock (`--fixed-time` gives it \
-                 a constant one), or the times of files, which no bundle keeps"
+                 a constant one), or times of files other than when an input was modified, which no bundle keeps"
             }
         }
         .to_owned());
@@ -114,7 +114,7 @@ pub(crate) fn explain(
         .collect();
     if !by_times.is_empty() {
         reasons.push(format!(
-            "{} may go by the times of files, which no bundle keeps: in a replay all are new",
+            "{} may go by the times of files: a replay sets when inputs were modified, and all others are new",
             names(by_times)
         ));
     }

@@ -61,7 +61,7 @@ pub fn repeat_command(
     if let Some(terminal) = &mut command.terminal {
         terminal.own = None;
     }
-    let hidden = HiddenSecrets::of(&request.command.secrets)?;
+    let hidden = HiddenSecrets::of(&request.command.secrets);
     let before = Snapshot::of_run(first, terms)?;
     let mut varying = Varying::default();
     for _ in 1..times {

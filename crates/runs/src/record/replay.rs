@@ -43,6 +43,7 @@ use super::terms::{Terms, TermsError};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
 use crate::run::withheld::WithheldResults;
+use crate::world::{World, recorded_devices};
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::models::{ModelTraffic, StartReplay};
 
@@ -73,6 +74,8 @@ pub struct RecordedOptions<'a> {
     pub compare: Rules,
     /// Where what the first run leaves that differs is kept, or the last one's if none does.
     pub new_files: Option<&'a NewFiles<'a>>,
+    /// Devices that the command may use, as [`crate::world::find_devices`] gives them.
+    pub devices: &'a [PathBuf],
     /// How it is watched.
     pub watching: Watching,
     /// Starts a session that answers model calls from the recording; `None` if that is not
@@ -164,6 +167,16 @@ pub(crate) fn replay_recorded(
             options.same_environment,
         ),
     }
+    // What a bundle names is shown to nobody for that; whoever replays says so.
+    let is_given = |name: &String| options.devices.iter().any(|path| path == Path::new(name));
+    for device in recorded_devices(environment) {
+        if !is_given(&device) {
+            replay.rules[5].push(format!(
+                "the command had the device `{}`; if this machine has it, `--device` gives it",
+                device.escape_debug()
+            ));
+        }
+    }
     replay.rules[0].extend(find_missing_hands(run, environment));
     let cancel = options.watching.cancel.as_ref();
     let given = (&*appears_at(environment), options.given);
@@ -220,7 +233,7 @@ pub(crate) fn replay_recorded(
     if restored.model_io.is_none() && options.is_fork {
         return Err(RecordError::AskedNoModels);
     }
-    let hidden = HiddenSecrets::of(&secrets)?;
+    let hidden = HiddenSecrets::of(&secrets);
     let sandbox = sandbox()?;
     replay.isolation = Some(sandbox.isolation());
     if sandbox.isolation() != Isolation::Full && !restored.elsewhere.is_empty() {
@@ -424,7 +437,10 @@ fn command_of(
         folder: restored.folder.clone(),
         appears_at: appears_at(environment),
         inputs: Vec::new(),
-        world: world.to_world(),
+        world: World {
+            devices: options.devices.to_vec(),
+            ..world.to_world()
+        },
         parameters,
         variables: passed,
         secrets,
@@ -553,13 +569,21 @@ impl SealedCommandRun {
     /// Refuses to run what cannot give the sealed results within the limits. They are the caller's: what a bundle holds
     /// never raises one. Only stored files count, whose sizes were verified.
     fn check_room(&self, limits: &Limits) -> Result<(), RecordError> {
-        match self.left_bytes > limits.work_bytes {
-            true => Err(RecordError::Room {
-                needed: self.left_bytes,
-                allowed: limits.work_bytes,
-            }),
-            false => Ok(()),
+        let files = u64::try_from(self.stored.len()).unwrap_or(u64::MAX);
+        for (what, needed, allowed, option) in [
+            ("bytes", self.left_bytes, limits.work_bytes, "--disk"),
+            ("files", files, limits.work_files, "--files"),
+        ] {
+            if needed > allowed {
+                return Err(RecordError::Room {
+                    what,
+                    needed,
+                    allowed,
+                    option,
+                });
+            }
         }
+        Ok(())
     }
 
     /// A run that ended otherwise than the sealed one because of a limit says nothing about that one.
@@ -615,7 +639,7 @@ impl SealedCommandRun {
         run: &VerifiedRun<'_>,
         again: &CommandRun,
         (command, terms): (&Command, &Terms),
-        hidden: &HiddenSecrets<'_>,
+        hidden: &HiddenSecrets,
     ) -> Result<Comparison, RecordError> {
         let mut now = match Snapshot::of_run(again, terms) {
             Ok(now) => now,

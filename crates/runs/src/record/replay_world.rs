@@ -15,6 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use runseal_core::canon::Node;
 use runseal_sandbox::{Ordinary, View, ViewAccess, ViewPlace};
 
+use super::everybodys::list_private;
 use super::outside::{SYSTEM_FOLDERS, is_in_system_folder};
 use super::program::ProgramError;
 use crate::model_port::MODEL_VARIABLES;
@@ -41,8 +42,8 @@ pub struct ReplayWorld {
     pub(crate) view: View,
     /// Where the files of the bundle are.
     pub(crate) tree: PathBuf,
-    /// Whether the command finds the machine as a shell does, as it was recorded.
-    pub(crate) is_ordinary: bool,
+    /// The machine as the command's shell found it, if it was recorded that way.
+    pub(crate) ordinary: Option<Ordinary>,
     /// The whole environment, without parameters, secrets and addresses of this run.
     pub(crate) variables: BTreeMap<String, String>,
 }
@@ -70,14 +71,14 @@ impl ReplayWorld {
         for (inside, source) in places_in(tree) {
             places.entry(inside).or_default().push(source);
         }
-        let is_ordinary = environment.is_some_and(|it| it.get("world").is_some());
+        let recorded = environment.and_then(|it| it.get("world"));
         let mut has_own_etc = false;
         if !is_whole {
             for folder in SYSTEM_FOLDERS.map(PathBuf::from) {
                 places.entry(folder.clone()).or_default().push(folder);
             }
             // What was recorded with an /etc of the sandbox's own finds that again.
-            has_own_etc = !is_ordinary;
+            has_own_etc = recorded.is_none();
             // Unless the bundle has something of its own there.
             has_own_etc &= places
                 .get(Path::new("/etc"))
@@ -85,6 +86,16 @@ impl ReplayWorld {
             if has_own_etc {
                 places.remove(Path::new("/etc"));
             }
+        }
+        let mut hidden = Vec::new();
+        if !is_whole {
+            hidden.extend(hidden_paths().map(PathBuf::from));
+            hidden.extend(list_private(tree));
+            // A folder that is not to be seen at all is not a place.
+            for (inside, sources) in &mut places {
+                sources.retain(|source| source != inside || !hidden.contains(inside));
+            }
+            hidden.retain(|path| !places.contains_key(path));
         }
         let home = variables.get("HOME").map(PathBuf::from);
         let place = |(inside, sources): (PathBuf, Vec<PathBuf>)| ViewPlace {
@@ -102,14 +113,11 @@ impl ReplayWorld {
         Self {
             view: View {
                 places: places.map(place).collect(),
-                hidden: match is_whole {
-                    true => Vec::new(),
-                    false => hidden_paths().map(PathBuf::from).collect(),
-                },
+                hidden,
                 has_own_etc,
             },
             tree: tree.to_owned(),
-            is_ordinary,
+            ordinary: recorded.map(ordinary_of),
             variables,
         }
     }
@@ -122,8 +130,11 @@ impl ReplayWorld {
             home,
             variables: self.variables.clone(),
             left_out: Vec::new(),
-            ordinary: self.is_ordinary.then(Ordinary::of_caller),
+            ordinary: self.ordinary.clone(),
+            path_left_out: Vec::new(),
+            limits: None,
             also_hidden: Vec::new(),
+            devices: Vec::new(),
         }
     }
 
@@ -163,6 +174,38 @@ impl ReplayWorld {
         }
     }
 }
+
+/// The machine as the recorded command found it, as far as the recording says so and it can be had here: a bundle
+/// learns nothing of whoever replays it, and never runs as root.
+fn ordinary_of(world: Node<'_>) -> Ordinary {
+    let here = Ordinary::of_caller();
+    let text = |name: &str| world.get(name)?.as_str();
+    let number = |name: &str| {
+        let number = world.get(name)?.as_number()?.to_exact_i64()?;
+        u32::try_from(number).ok()
+    };
+    let is_name = |name: &str| {
+        let is_plain = |c: char| c.is_ascii_graphic();
+        (1..=LONGEST_HOSTNAME).contains(&name.len()) && name.chars().all(is_plain)
+    };
+    // The last one means nobody to the kernel.
+    let id = |name: &str| number(name).filter(|id| (1..u32::MAX).contains(id));
+    let umask = text("umask").and_then(|it| u32::from_str_radix(&it, 8).ok());
+    Ordinary {
+        user: (
+            id("user").unwrap_or(here.user.0),
+            id("group").unwrap_or(here.user.1),
+        ),
+        hostname: match text("hostname").filter(|it| is_name(it)) {
+            Some(name) => name.into_owned(),
+            None => here.hostname,
+        },
+        umask: umask.filter(|it| *it <= 0o777).unwrap_or(here.umask),
+    }
+}
+
+/// The longest name that a machine can have.
+const LONGEST_HOSTNAME: usize = 64;
 
 /// Whether there is something at `place` below one of two folders. A link on the way counts as something: it leads
 /// elsewhere for the command than for us.
@@ -338,6 +381,34 @@ mod tests {
         let mut sources = found.view.places.iter().flat_map(|place| &place.sources);
         assert!(sources.all(|source| source.starts_with(&tree)));
         assert!(!found.view.has_own_etc);
+    }
+
+    #[test]
+    fn machine_is_the_recordings_as_far_as_it_can_be_had() {
+        let top = tempfile::tempdir().unwrap();
+        let found = |world_of: &str| {
+            let text = format!(r#"{{"variables":{{}},"world":{world_of}}}"#);
+            world(&text, top.path()).ordinary.unwrap()
+        };
+        let then = r#"{"hostname":"lab-7","user":1234,"group":77,"umask":"077"}"#;
+        let expected = Ordinary {
+            user: (1234, 77),
+            hostname: "lab-7".to_owned(),
+            umask: 0o077,
+        };
+        assert_eq!(found(then), expected);
+        let here = Ordinary::of_caller();
+        let long = format!(r#"{{"hostname":"{}"}}"#, "x".repeat(65));
+        for hostile in [
+            "{}",
+            long.as_str(),
+            r#"{"hostname":"","user":0,"group":0,"umask":"7777"}"#,
+            r#"{"hostname":"a\u0000b","user":-1,"group":4294967295,"umask":"x"}"#,
+            r#"{"hostname":5,"user":"1","group":1.5,"umask":77}"#,
+        ] {
+            assert_eq!(found(hostile), here, "{hostile}");
+        }
+        assert_eq!(world("{}", top.path()).ordinary, None);
     }
 
     #[test]

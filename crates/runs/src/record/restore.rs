@@ -24,6 +24,7 @@ use rustix::io::Errno;
 
 use super::outside::is_in_system_folder;
 use super::room::Room;
+use super::same_files::join_same_files;
 use crate::run::verify::VerifiedRun;
 use runseal_fs::input::open_regular;
 use runseal_fs::private::PrivateFolder;
@@ -136,9 +137,11 @@ pub(crate) fn restore(
     let mut listed = Placeholders::list(environment)?;
     listed.add_links(input)?;
     listed.check_folders()?;
-    let placeholders = unpacking.put_present(&listed)?;
+    let mut placeholders = unpacking.put_present(&listed)?;
+    join_same_files(environment, &unpacking.folder, &mut placeholders)
+        .map_err(RestoreError::Write)?;
     unpacking.make_room_for(appears_at, environment);
-    unpacking.set_attributes(environment)?;
+    unpacking.set_attributes(environment, Kind::Files)?;
     // Last, so that nothing is ever written through one.
     for (path, target) in &listed.links {
         put_link(&unpacking.folder, path, target)?;
@@ -148,12 +151,14 @@ pub(crate) fn restore(
             put_link(&unpacking.tree, &safe(path)?, &link.target)?;
         }
     }
+    // Nothing more is put into a folder that may not be written to.
+    unpacking.set_attributes(environment, Kind::Folders)?;
     let stdin = match input.get("stdin").filter(|stdin| !stdin.is_null()) {
-        Some(_) => Some(unpack_stdin(run.source(), &root)?),
+        Some(_) => Some(unpack_stdin(run.source(), &root, &mut unpacking.room)?),
         None => None,
     };
     let model_io = match input.get(MODEL_IO_MEMBER) {
-        Some(_) => Some(unpack_models(run.source(), &root)?),
+        Some(_) => Some(unpack_models(run.source(), &root, &mut unpacking.room)?),
         None => None,
     };
     Ok(Restored {
@@ -168,10 +173,11 @@ pub(crate) fn restore(
 }
 
 /// Unpacks standard input, out of the command's sight.
-fn unpack_stdin(source: &dyn Source, root: &Path) -> Result<File, RestoreError> {
+fn unpack_stdin(source: &dyn Source, root: &Path, room: &mut Room) -> Result<File, RestoreError> {
     let place = root.join("stdin");
     let mut to = create(&place, 0o400).map_err(RestoreError::Write)?;
-    io::copy(&mut source.open(&safe(STDIN)?)?, &mut to).map_err(RestoreError::Write)?;
+    room.copy(&mut source.open(&safe(STDIN)?)?, &mut to)
+        .map_err(RestoreError::Write)?;
     File::open(&place).map_err(RestoreError::Write)
 }
 
@@ -193,7 +199,11 @@ fn list_outside(environment: Option<Node<'_>>) -> Vec<ListedFile> {
 
 /// Unpacks the recorded model answers, out of the command's sight.
 #[expect(clippy::disallowed_methods, reason = "only within a private folder")]
-fn unpack_models(source: &dyn Source, root: &Path) -> Result<PathBuf, RestoreError> {
+fn unpack_models(
+    source: &dyn Source,
+    root: &Path,
+    room: &mut Room,
+) -> Result<PathBuf, RestoreError> {
     let folder = root.join("models");
     let bodies = folder.join(MODEL_BODIES_FOLDER);
     fs::create_dir_all(&bodies).map_err(RestoreError::Write)?;
@@ -207,7 +217,9 @@ fn unpack_models(source: &dyn Source, root: &Path) -> Result<PathBuf, RestoreErr
             continue;
         }
         let mut to = File::create_new(folder.join(path.as_str())).map_err(RestoreError::Write)?;
-        io::copy(&mut source.open(&path)?, &mut to).map_err(RestoreError::Write)?;
+        room.take_entry().map_err(RestoreError::Write)?;
+        room.copy(&mut source.open(&path)?, &mut to)
+            .map_err(RestoreError::Write)?;
         // A body is found by its digest; its file in a redacted copy has another name.
         if is_body {
             let place = folder.join(path.as_str());
@@ -292,6 +304,13 @@ fn failed_at(path: &Path) -> impl Fn(io::Error) -> SourceError {
     }
 }
 
+/// Whose attributes are set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Files,
+    Folders,
+}
+
 struct Unpacking<'a> {
     source: &'a dyn Source,
     folder: PathBuf,
@@ -325,6 +344,7 @@ impl Unpacking<'_> {
             },
         };
         let mode = if file.is_executable { 0o755 } else { 0o644 };
+        self.room.take_entry().map_err(RestoreError::Write)?;
         let mut copy = create(&place, mode).map_err(RestoreError::Write)?;
         let room = &mut self.room;
         let copied = digest_through(&mut *reader, file.bytes, &mut self.buffer, |piece| {
@@ -355,9 +375,12 @@ impl Unpacking<'_> {
         }
     }
 
-    /// Gives what was unpacked the rights and times that it had, but no right to be another user. Nothing that was
-    /// unpacked is a link yet.
-    fn set_attributes(&self, environment: Option<Node<'_>>) -> Result<(), RestoreError> {
+    /// Gives what was unpacked the rights and times that it had, but no right to be another user.
+    fn set_attributes(
+        &self,
+        environment: Option<Node<'_>>,
+        kind: Kind,
+    ) -> Result<(), RestoreError> {
         let mut listed = environment.map_or_else(Vec::new, parse_attributes);
         // Folders after what is in them, which changes their times.
         listed.sort_by(|a, b| b.path.cmp(&a.path));
@@ -379,15 +402,19 @@ impl Unpacking<'_> {
             if !is_reached_without_links(base, &place) {
                 continue;
             }
-            // What lies in a folder that nobody may enter cannot be taken away again; and what is laid over
-            // folders of the system is seen with the rights of others.
-            let least = match (found.is_dir(), is_in_system_folder(Path::new(&of.path))) {
-                (true, false) => 0o700,
-                (true, true) => 0o755,
-                (false, false) => 0,
-                (false, true) => 0o444,
+            if found.is_dir() != (kind == Kind::Folders) {
+                continue;
+            }
+            // What lies in a folder that nobody may enter cannot be shown; and what is laid over folders of the
+            // system is seen with the rights of others. A folder may pass its group on, and keep what others
+            // put into it.
+            let (most, least) = match (found.is_dir(), is_in_system_folder(Path::new(&of.path))) {
+                (true, false) => (0o3777, 0o500),
+                (true, true) => (0o777, 0o755),
+                (false, false) => (0o777, 0),
+                (false, true) => (0o777, 0o444),
             };
-            let mode = of.mode & 0o777 | least;
+            let mode = of.mode & most | least;
             #[expect(
                 clippy::disallowed_methods,
                 reason = "only within a private folder, and no link"
@@ -400,21 +427,25 @@ impl Unpacking<'_> {
     }
 
     /// Puts placeholders where nothing is yet; returns the names of the files among them.
-    fn put_present(&self, listed: &Placeholders) -> Result<Vec<String>, RestoreError> {
+    fn put_present(&mut self, listed: &Placeholders) -> Result<Vec<String>, RestoreError> {
         let mut files = Vec::new();
-        let own = listed.present.iter().map(|it| (&self.folder, it));
-        let elsewhere = listed.elsewhere.iter().map(|it| (&self.tree, it));
+        let Self {
+            folder, tree, room, ..
+        } = self;
+        let own = listed.present.iter().map(|it| (&*folder, it));
+        let elsewhere = listed.elsewhere.iter().map(|it| (&*tree, it));
         for (root, (path, entry)) in own.chain(elsewhere) {
             let place = root.join(path.as_str());
             if fs::symlink_metadata(&place).is_ok() {
                 continue;
             }
+            room.take_entry().map_err(RestoreError::Write)?;
             match entry {
                 Placeholder::Folder => make_folders(&place).map_err(RestoreError::Write)?,
                 Placeholder::File { bytes, mode } => {
                     let file = create(&place, *mode).map_err(RestoreError::Write)?;
                     file.set_len(*bytes).map_err(RestoreError::Write)?;
-                    files.push(match root == &self.tree {
+                    files.push(match root == tree {
                         true => format!("/{path}"),
                         false => path.to_string(),
                     });

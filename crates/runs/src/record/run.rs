@@ -10,9 +10,9 @@ use std::time::Duration;
 use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::verify::Outcome;
 use runseal_sandbox::{
-    CancelToken, Isolation, LayerKind, Limits, Mount, Observation, Observe, OnFile, OnOutput,
-    Recorded, Sandbox, SandboxError, Spec, SpecError, Stdin, Terminal, View, ViewAccess, ViewPlace,
-    check_own_place,
+    CancelToken, Isolation, LayerKind, Limits, MOST_IN_MEMORY, Mount, Observation, Observe, OnFile,
+    OnOutput, Recorded, Sandbox, SandboxError, Spec, SpecError, Stdin, Terminal, View, ViewAccess,
+    ViewPlace, check_own_place, machine_memory,
 };
 
 use super::environment::modified_ns;
@@ -30,22 +30,46 @@ pub use runseal_core::formats::run_bundle::recorded::PARAMETER_PREFIX;
 
 /// The limits of a command, unless its caller says otherwise: the machine's own, and an hour.
 pub fn policy() -> Limits {
+    let (reserve_bytes, reserve_files) = reserves_of(&temporary_folder());
     Limits {
         wall_time: Duration::from_secs(3600),
-        reserve_bytes: reserve_of(&temporary_folder()),
+        reserve_bytes,
+        reserve_files,
         stdout_bytes: crate::run::command::policy().stdout_bytes,
         ..Limits::of_the_machine()
     }
 }
 
-/// The most space that is left on a disk, and which part of what is free that is at the most.
-const LARGEST_RESERVE: u64 = 1 << 30;
+/// The limits of a command that a bundle names, unless whoever replays it says otherwise. Bundles of strangers are
+/// replayed: what one may use of the machine never is all that there is.
+pub fn replay_policy() -> Limits {
+    Limits {
+        memory_bytes: machine_memory() / 2,
+        processes: 4096,
+        file_bytes: MOST_IN_MEMORY,
+        work_bytes: MOST_IN_MEMORY,
+        work_files: 1_000_000,
+        // Only of a bundle that was recorded when that was a folder in memory.
+        tmp_bytes: Limits::default().tmp_bytes,
+        ..policy()
+    }
+}
+
+/// The most that is left on a disk, of space and of files, and which part of what is free that is at the most.
+const LARGEST_RESERVE: (u64, u64) = (1 << 30, 10_000);
 const RESERVED_PART: u64 = 20;
 
-/// How much of the space that is free around a folder a command leaves free.
-fn reserve_of(folder: &Path) -> u64 {
-    let free = rustix::fs::statvfs(folder).map_or(0, |it| it.f_bavail.saturating_mul(it.f_frsize));
-    LARGEST_RESERVE.min(free / RESERVED_PART)
+/// How much of the space that is free around a folder a command leaves free, and room for how many files.
+fn reserves_of(folder: &Path) -> (u64, u64) {
+    let Ok(found) = rustix::fs::statvfs(folder) else {
+        return (0, 0);
+    };
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    let (bytes, files) = LARGEST_RESERVE;
+    (
+        bytes.min(free / RESERVED_PART),
+        files.min(found.f_favail / RESERVED_PART),
+    )
 }
 
 /// A command and everything that it is given.
@@ -229,6 +253,8 @@ pub struct Watching {
     pub on_output: Option<OnOutput>,
     /// Is notified of the files that it reads.
     pub on_file: Option<OnFile>,
+    /// Whether names that it looks at in folders of programs count: where a replay does not have the machine's.
+    pub looks_at_programs: bool,
 }
 
 /// Runs `command` once. The real folder stays unchanged.
@@ -259,6 +285,7 @@ pub fn run_command(
     spec.current_dir.clone_from(&command.appears_at);
     spec.ordinary.clone_from(&command.world.ordinary);
     spec.view = command.world.view.clone();
+    spec.devices.clone_from(&command.world.devices);
     // Whatever the home folder holds, it is not this.
     spec.view.hidden.push(store.path().to_owned());
     let mut shown = Vec::new();
@@ -286,7 +313,10 @@ pub fn run_command(
     spec.terminal.clone_from(&command.terminal);
     spec.grace = watching.grace;
     spec.limits = command.limits.clone();
-    spec.observe = Some(Observe::default());
+    spec.observe = Some(Observe {
+        looks_at_programs: watching.looks_at_programs,
+        ..Observe::default()
+    });
     spec.cancel.clone_from(&watching.cancel);
     spec.on_output.clone_from(&watching.on_output);
     spec.on_file.clone_from(&watching.on_file);
@@ -298,13 +328,16 @@ pub fn run_command(
         cpu: cpu_of_children()
             .zip(cpu_before)
             .map(|(now, then)| now.saturating_sub(then)),
-        memory_bytes: None,
+        memory_bytes: recorded.memory_bytes,
     };
     Ok(CommandRun {
         environment,
         program: recorded.program.as_deref().map(normalize),
         recorded,
-        world: command.world.clone(),
+        world: World {
+            limits: Some(command.limits.clone()),
+            ..command.world.clone()
+        },
         view: spec.view,
         shown,
         isolation: sandbox.isolation(),
@@ -408,6 +441,11 @@ fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
         shown.push(Mount { host: real, inside });
     }
     Ok(shown)
+}
+
+/// The environment that the command gets, but for what its terminal and its port for models add.
+pub fn environment_before(command: &Command) -> BTreeMap<String, String> {
+    environment_of(command, &fix_time(command.fixed_time))
 }
 
 fn environment_of(command: &Command, fixed_time: &FixedTime) -> BTreeMap<String, String> {

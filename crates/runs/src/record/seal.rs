@@ -10,7 +10,7 @@ use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::{
     CONTEXT_STRIPPED, ENGINE_FOLDER, INPUTS_FOLDER, RUN_ENVIRONMENT, RUN_INPUT, RUN_META,
-    RUN_OUTPUT, RunId,
+    RUN_OUTPUT, RunId, STDERR_LOG, STDIN, STDOUT_LOG,
 };
 use runseal_core::formats::run_bundle::outputs::{HashScope, compute_outputs_hash};
 use runseal_core::formats::run_bundle::recorded::{CaptureGap, RECORDED_COMMAND, RECORDED_VERSION};
@@ -23,17 +23,23 @@ use super::ahead::{FilesAhead, Reader};
 use super::attributes::list_attributes;
 use super::beneath::RealFiles;
 use super::contracts::make_contracts;
-use super::documents::{RecordedInput, make_input, make_output};
+use super::documents::{FileEntry, RecordedInput, make_input, make_output};
 use super::environment::{
     Circumstances, Machine, MachineFile, PackageReader, list_machine, make_environment,
 };
-pub use super::error::RecordError;
+pub use super::error::{FoundSecret, RecordError};
 use super::git::GitState;
+use super::home::{real_home, tell_names};
+use super::keep::Keep;
 use super::languages::find_packages;
+use super::new_files::NewFiles;
 use super::outside::{Extent, keep_links, only_hashes, put_outside, tell_home};
 use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, Watching, run_command, shown_as_given};
-use super::secrets::{can_be_found, check_secrets};
+use super::same_files::SameFiles;
+pub use super::searched::SECRET_SEALED;
+use super::searched::{Known, Search, find_in_command, given_secrets};
+use super::secrets::HiddenSecrets;
 use super::surroundings::Surroundings;
 use super::terms::Terms;
 use crate::run::command::{Program, compute_executable};
@@ -44,6 +50,7 @@ use files::{Reading, put_all};
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::models::{ModelTraffic, search_staged};
 use runseal_redact::{KeptSeed, SealingSeed};
+use runseal_secrets::known::can_be_found;
 
 /// What to record, and where to seal it.
 #[derive(Debug)]
@@ -60,6 +67,8 @@ pub struct RecordRequest {
     pub reference_above: Option<u64>,
     /// What is sealed of the files outside the folder.
     pub extent: Extent,
+    /// The files in which what looks like a secret is sealed all the same.
+    pub allow_secret: Option<Keep>,
     /// Whether a command that failed is sealed too.
     pub keep_failed: bool,
     /// How often to run it; the first run is sealed.
@@ -99,6 +108,8 @@ pub struct SealedCommand {
     pub outside: usize,
     /// Which files of the home folder are sealed with their content, by folder.
     pub home: Option<String>,
+    /// How many names in it are sealed that the command looked at or listed, by folder.
+    pub home_names: Option<String>,
     /// How many model calls it made, if they were recorded.
     pub calls: Option<usize>,
     /// What was not observed.
@@ -120,6 +131,7 @@ pub fn record_command(
     }
     // Before the command runs, for an hour perhaps.
     RunFiles::check_writable(&request.out)?;
+    check_command(&request.command, request.allow_secret.as_ref())?;
     let has_bundles = request.out.exists();
     let packages = PackageReader::start();
     let inputs = real_inputs(&request.command);
@@ -131,6 +143,7 @@ pub fn record_command(
     let wants = move |path: &Path| could_be_seen(path, isolation, &view) || known.covers(path);
     let reading = Watching {
         on_file: reader.listener(packages.beginner(), wants),
+        looks_at_programs: request.extent == Extent::Everything,
         ..watching.clone()
     };
     let run = run_command(&request.command, sandbox, &reading)?;
@@ -199,36 +212,13 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
         }
         Ending::Signaled(signal) => format!("was ended by signal {signal}"),
         Ending::Stopped(limit) => match limit {
-            Limit::WallTime => format!("ran longer than {} s", limits.wall_time.as_secs_f64()),
             Limit::Stdin => match &command.stdin {
                 Stdin::Pipe(input) => {
                     format!("read more than {} bytes of standard input", input.most)
                 }
-                _ => "read more of standard input than is kept".to_owned(),
+                _ => limits.describe(limit),
             },
-            Limit::Stdout => format!(
-                "printed more than {} bytes on standard output",
-                limits.stdout_bytes
-            ),
-            Limit::Stderr => format!(
-                "printed more than {} bytes on standard error",
-                limits.stderr_bytes
-            ),
-            Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
-            Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
-            Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
-            Limit::FreeSpace => format!(
-                "left less than {} MiB free on the disk",
-                limits.reserve_bytes >> 20
-            ),
-            Limit::SharedMemory => "filled the shared memory in /dev/shm".to_owned(),
-            Limit::Processes => format!("had more than {} processes and threads", limits.processes),
-            Limit::Temporary => {
-                format!(
-                    "wrote more than {} bytes, or too many files, to TMPDIR",
-                    limits.tmp_bytes
-                )
-            }
+            reached => limits.describe(reached),
         },
     })
 }
@@ -283,6 +273,7 @@ impl Sealing<'_> {
             out: (!self.has_bundles).then_some(request.out.as_path()),
             view: &run.view,
             real: &real,
+            is_self_contained: request.extent == Extent::Everything,
         };
         let mut accesses = sort_accesses(&run, places)?;
         let contracts = make_contracts(&command.argv, &command.parameters, &request.terms)?;
@@ -336,6 +327,11 @@ impl Sealing<'_> {
         self.files
             .put_json(CONTEXT_STRIPPED, &Value::object([("stripped", nothing)]))?;
         let given = self.put_outputs(&run, &mut accesses)?;
+        let mut search = Search {
+            given: given_secrets(&command.secrets),
+            allowed: request.allow_secret.as_ref(),
+            files: known_files(&command.folder, &files, &named, &given.outputs),
+        };
         let written: Vec<String> = given.outputs.iter().map(|file| file.path.clone()).collect();
         let deleted = given.deleted.clone();
         let mut output = make_output(&given);
@@ -371,15 +367,26 @@ impl Sealing<'_> {
                 detail,
             });
         }
-        let machine = self.put_environment(&run, &mut accesses, packages)?;
+        let keep = |error| keep_results(error, request, &run);
+        let machine = self
+            .put_environment(&run, &mut accesses, packages, &mut search)
+            .map_err(keep)?;
+        let searched: BTreeSet<String> = self.files.stored().collect();
         let outside = machine.len();
-        let home = std::env::home_dir();
-        let home = home.and_then(|home| tell_home(&machine, &home));
+        let own = real_home();
+        let home = own.as_ref().and_then(|home| tell_home(&machine, home));
+        let home_names = own.as_ref().and_then(|home| tell_names(&accesses, home));
         let run_id = self.put_meta(&inputs_hash, &contracts, &Program::of(&run, &machine))?;
         if let Some(redactable) = &request.redactable {
             self.files.put_commitment(&redactable.seed)?;
         }
-        check_secrets(&command.secrets, &self.files.reading_path())?;
+        let later = self
+            .files
+            .stored()
+            .filter(|place| !searched.contains(place));
+        let later: Vec<String> = later.chain([RUN_ENVIRONMENT.to_owned()]).collect();
+        let searched = search.search(&self.files.reading_path(), &later);
+        searched.map_err(keep)?;
         let sums = self.files.put_lists()?;
         check_interrupted(self.cancel)?;
         let target = self.files.target(&run_id);
@@ -409,6 +416,7 @@ impl Sealing<'_> {
             deleted,
             outside,
             home,
+            home_names,
             calls,
             gaps: accesses.gaps.into_iter().collect(),
             varying,
@@ -421,8 +429,9 @@ impl Sealing<'_> {
         run: &CommandRun,
         accesses: &mut Accesses,
         packages: PackageReader,
+        search: &mut Search<'_>,
     ) -> Result<Vec<MachineFile>, RecordError> {
-        let terminal = self.put_terminal(run, accesses)?;
+        let terminal = self.put_terminal(run, accesses, search)?;
         let Machine {
             mut files,
             mut links,
@@ -443,20 +452,32 @@ impl Sealing<'_> {
         let gaps = put_outside(&mut self.files, &mut files, extent, &proceed)?;
         accesses.gaps.extend(gaps);
         accesses.gaps.extend(only_hashes(&files));
+        for file in &files {
+            let known = |place| (place, Known::of_machine(file));
+            search.files.extend(file.stored.clone().map(known));
+        }
+        let staged: Vec<String> = self.files.stored().collect();
+        let told = search.search(&self.files.reading_path(), &staged)?;
+        accesses.gaps.extend(told);
+        let allowed = self.request.allow_secret.as_ref();
+        let (_, told) = find_in_command(&self.request.command, allowed);
+        accesses.gaps.extend(told);
         let outside = files.iter().map(|file| Path::new(&file.path));
         let own = accesses.files.iter().chain(&accesses.inputs);
         let read = outside.chain(own.map(|file| file.host.as_path()));
-        let mut attributes = list_attributes(accesses, folder, &self.real, &files);
+        let (mut attributes, mut same) = list_attributes(accesses, folder, &self.real, &files);
         if request.redactable.is_some() {
             // Times of files that may be withheld would tell copies apart.
             let inputs: BTreeSet<&str> = accesses.inputs.iter().map(|it| &*it.path).collect();
             attributes.retain(|it| it.path.starts_with('/') && !inputs.contains(&*it.path));
+            same = SameFiles::default();
         }
         let surroundings = Surroundings {
             links: keep_links(links, &owned, request.extent, folder),
             attributes,
+            same,
             packages: find_packages(read),
-            git: GitState::read(folder),
+            git: GitState::read(folder, &request.out),
             usage: request.redactable.is_none().then_some(run.usage),
             is_self_contained: request.extent == Extent::Everything,
         };
@@ -521,6 +542,91 @@ impl Sealing<'_> {
         Ok(run_id)
     }
 }
+
+/// Refuses a command whose arguments or parameters are secrets, before it runs.
+fn check_command(command: &Command, allowed: Option<&Keep>) -> Result<(), RecordError> {
+    let (found, _) = find_in_command(command, allowed);
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(RecordError::Secrets { found, kept: None }),
+    }
+}
+
+/// The files of the bundle so far that are the user's, by their places in it.
+fn known_files(
+    folder: &Path,
+    files: &[FileEntry],
+    named: &[FileEntry],
+    outputs: &[FileEntry],
+) -> BTreeMap<String, Known> {
+    let mut all = BTreeMap::new();
+    let read = files
+        .iter()
+        .map(|file| (file, Some(folder.join(&file.path))));
+    let inputs = named
+        .iter()
+        .map(|file| (file, Some(folder.join(&file.path))));
+    let left = outputs.iter().map(|file| (file, None));
+    for (file, host) in read.chain(inputs).chain(left) {
+        let Some(stored) = &file.stored else {
+            continue;
+        };
+        let known = Known {
+            shown: file.path.clone(),
+            host,
+            is_packaged: false,
+        };
+        all.insert(stored.clone(), known);
+    }
+    for (stored, shown) in [
+        (STDOUT_LOG, "stdout"),
+        (STDERR_LOG, "stderr"),
+        (STDIN, "stdin"),
+    ] {
+        let known = Known {
+            shown: shown.to_owned(),
+            ..Known::default()
+        };
+        all.insert(stored.to_owned(), known);
+    }
+    all
+}
+
+/// Keeps what the command left in a folder beside the bundles if secrets stopped the sealing, since it may have
+/// taken hours.
+fn keep_results(error: RecordError, request: &RecordRequest, run: &CommandRun) -> RecordError {
+    let RecordError::Secrets { found, .. } = error else {
+        return error;
+    };
+    let layer = run.recorded.layer.as_ref();
+    let has_files = layer.is_some_and(|layer| !layer.changes().is_empty());
+    let is_empty = !has_files && run.recorded.outcome.stdout.bytes.is_empty();
+    let id = match &request.run_id {
+        Some(run_id) => run_id.to_string(),
+        None => format!("run_{}", request.now.to_compact()),
+    };
+    let names = (1..=MOST_UNSEALED).map(|number| match number {
+        1 => format!("{id}.unsealed"),
+        _ => format!("{id}_{number}.unsealed"),
+    });
+    let said: String = found.iter().map(|it| format!("{it}\n")).collect();
+    let said = format!("This run was not sealed, since secrets were found in:\n{said}");
+    let keep = |target: &Path| {
+        let kept = NewFiles::at(target).ok()?;
+        // The user's own results on the user's own disk: nothing is left out.
+        kept.take(run, &HiddenSecrets::of(&BTreeMap::new())).ok()?;
+        let published = kept.publish("UNSEALED.txt", said.as_bytes()).ok()?;
+        // A secret may be in it.
+        let _ = runseal_fs::handles::set_mode(target, 0o700);
+        Some(published)
+    };
+    let mut targets = names.map(|name| request.out.join(name));
+    let kept = targets.find(|target| !is_empty && keep(target) == Some(true));
+    RecordError::Secrets { found, kept }
+}
+
+/// How many names are tried for results that are not sealed.
+const MOST_UNSEALED: u32 = 20;
 
 fn check_interrupted(cancel: Option<&CancelToken>) -> Result<(), RecordError> {
     match cancel.is_some_and(CancelToken::is_cancelled) {

@@ -168,7 +168,11 @@ impl Snapshot {
         Ok(())
     }
 
+    /// Adds what a bundle keeps no more of than the name.
     fn add_no_file(&mut self, path: &str, what: &'static str) {
+        if self.not_kept.len() < MOST_LEFT_OUT {
+            self.not_kept.insert(path.to_owned());
+        }
         let place = format!("artifacts/{path}");
         self.files.insert(place, Left::NoFile(what));
     }
@@ -222,6 +226,9 @@ pub(crate) fn read_some(file: File) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= LARGEST_COMPARED).then_some(bytes)
 }
 
+/// What only the name of is kept.
+const NOT_KEPT: &str = "a file that is not kept";
+
 /// The most places that are listed.
 const MOST_DIVERGENCES: usize = 1000;
 
@@ -263,7 +270,12 @@ impl Compared {
                 compared.exempt.push(Exempt::by(rule, place));
                 continue;
             }
-            if old == new {
+            let is_named = || {
+                let path = place.strip_prefix("artifacts/");
+                path.is_some_and(|path| before.not_kept.contains(path))
+            };
+            let is_no_file = matches!((old, new), (None, Some(Left::NoFile(_))));
+            if old == new || is_no_file && is_named() {
                 continue;
             }
             let show = |left: Option<&Left>| left.map_or("nothing".to_owned(), Left::to_string);
@@ -286,9 +298,18 @@ impl Compared {
         for (what, old, new) in [
             ("deleted", &before.deleted, &now.deleted),
             ("an empty folder", &before.folders, &now.folders),
-            ("a file that is not kept", &before.not_kept, &now.not_kept),
+            (NOT_KEPT, &before.not_kept, &now.not_kept),
         ] {
-            for path in old.symmetric_difference(new) {
+            // What is no file was compared above.
+            let is_no_file = |path: &&String| {
+                let place = format!("artifacts/{path}");
+                let left = [before.files.get(&place), now.files.get(&place)];
+                what == NOT_KEPT && left.iter().any(|it| matches!(it, Some(Left::NoFile(_))))
+            };
+            for path in old
+                .symmetric_difference(new)
+                .filter(|path| !is_no_file(path))
+            {
                 let show = |set: &BTreeSet<String>| match set.contains(path) {
                     true => what.to_owned(),
                     false => format!("not {what}"),

@@ -8,12 +8,15 @@ use runseal_core::formats::run_bundle::recorded::{Attributes, ListedLink};
 
 use super::git::GitState;
 use super::languages::LanguagePackage;
+use super::same_files::SameFiles;
 
 /// All of it.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     pub(crate) links: Vec<ListedLink>,
     pub(crate) attributes: Vec<Attributes>,
+    /// Not of a redactable bundle.
+    pub(crate) same: SameFiles,
     pub(crate) packages: Vec<LanguagePackage>,
     pub(crate) git: Option<GitState>,
     /// Not of a redactable bundle.
@@ -28,7 +31,8 @@ pub(crate) struct Usage {
     pub(crate) wall: Duration,
     /// The processors' time of all its processes, if that is known.
     pub(crate) cpu: Option<Duration>,
-    /// The most memory that it had at once, if that is known.
+    /// The most memory that it had at once, if that is known: of its largest process, or in a control group of all
+    /// together.
     pub(crate) memory_bytes: Option<u64>,
 }
 
@@ -44,6 +48,7 @@ impl Surroundings {
         environment.insert("links", Value::array(self.links.iter().map(link)));
         let attributes = self.attributes.iter().map(attributes_value);
         environment.insert("attributes", Value::array(attributes));
+        self.same.add_to(environment);
         let packages = self.packages.iter().map(LanguagePackage::to_value);
         environment.insert("packages", Value::array(packages));
         if let Some(git) = &self.git {

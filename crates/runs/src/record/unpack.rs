@@ -13,7 +13,7 @@ use runseal_archive::ContentDigester;
 use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
-use runseal_core::formats::archive::verify_archive;
+use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
 use runseal_core::formats::detect::Detected;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
@@ -79,7 +79,7 @@ impl Diagnose for UnpackError {
             Self::Read(error) => error.diagnosis(),
             Self::Faults(_) => Diagnosis::invalid(self, "ARCHIVE")
                 .located(Location::Named)
-                .hint("`runseal verify` says more"),
+                .hint("unpack it yourself and replay the folder, if you trust it; `runseal verify` says more"),
             Self::NoBundle => Diagnosis::unreadable(self, "UNKNOWN_FORMAT")
                 .located(Location::Named)
                 .hint("of archives, only those with a run bundle can be replayed; unpack others first"),
@@ -130,11 +130,18 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
             (top, detected)
         }
     };
+    // What may be unpacked otherwise elsewhere does not count here: names that differ only by letter case, and names
+    // that are not marked as UTF-8, which is how `zip` writes them. The bundle's own digests tell whether all arrived.
+    let is_fault =
+        |fault: &&ArchiveFault| !matches!(fault.kind, FaultKind::Alike | FaultKind::Unmarked);
+    let faults: Vec<ArchiveFault> = archive.faults().iter().filter(is_fault).cloned().collect();
+    let report = verify_archive(&faults);
     let format = match detected {
         Detected::Is(format @ (Format::RunBundle | Format::Redacted)) => format,
+        // What was not read to its end may have one.
+        _ if !report.is_valid() => return Err(UnpackError::Faults(report.findings().to_vec())),
         _ => return Err(UnpackError::NoBundle),
     };
-    let report = verify_archive(archive.faults());
     if !report.is_valid() {
         return Err(UnpackError::Faults(report.findings().to_vec()));
     }
@@ -150,6 +157,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
             continue;
         };
         let place = folder.join(name.as_str());
+        room.take_entry().map_err(fail)?;
         match record {
             Record::File(file) => {
                 if let Some(parent) = place.parent() {
@@ -190,6 +198,7 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
     let folder = private.path().join("bundle");
     fs::create_dir(&folder).map_err(fail)?;
     let source = DirectorySource::open(path, RootLink::Follow)?;
+    let mut room = Room::on_disk_of(private.path());
     for entry in source.entries()? {
         let EntryName::Safe(name) = &entry.name else {
             let source = io::Error::other("it has a name that no copy has");
@@ -197,6 +206,7 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
             return Err(SourceError::Io { path, source });
         };
         let place = folder.join(name.as_str());
+        room.take_entry().map_err(fail)?;
         match entry.kind {
             EntryKind::Directory => fs::create_dir_all(&place).map_err(fail)?,
             EntryKind::File => {
@@ -204,7 +214,8 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
                     fs::create_dir_all(parent).map_err(fail)?;
                 }
                 let mut copy = File::create_new(&place).map_err(fail)?;
-                io::copy(&mut source.open(name)?, &mut copy).map_err(fail)?;
+                room.copy(&mut source.open(name)?, &mut copy)
+                    .map_err(fail)?;
             }
             // A placeholder, so that the rules detect that it does not belong.
             _ => std::os::unix::fs::symlink("nowhere", &place).map_err(fail)?,
@@ -235,6 +246,7 @@ impl ContentDigester for ContentKeeper {
         see: &mut dyn FnMut(&[u8]),
     ) -> io::Result<(Digest, u64)> {
         self.count += 1;
+        self.room.take_entry()?;
         let unnamed = self.folder.join(format!("unnamed-{}", self.count));
         let mut copy = File::create_new(&unnamed)?;
         let (digest, bytes) = digest_through(reader, expected, &mut self.buffer, |piece| {

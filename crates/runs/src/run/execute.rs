@@ -11,7 +11,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_core::verify::one_line;
 use runseal_sandbox::{
-    CancelToken, Ending, INSIDE_WORK, Limit, Limits, Mount, Observation, Observe, OnFile, Recorded,
+    CancelToken, Ending, INSIDE_WORK, Limits, Mount, Observation, Observe, OnFile, Recorded,
     Sandbox, SandboxError, Spec,
 };
 
@@ -202,27 +202,7 @@ fn describe_failure(ending: Ending, limits: &Limits) -> Option<String> {
             limits.file_bytes
         )),
         Ending::Signaled(signal) => Some(format!("was ended by signal {signal}")),
-        Ending::Stopped(limit) => Some(match limit {
-            Limit::WallTime => format!("ran longer than {} s", limits.wall_time.as_secs_f64()),
-            Limit::Stdin => "read more than it is given".to_owned(),
-            Limit::Stdout => format!("printed more than {} bytes", limits.stdout_bytes),
-            Limit::Stderr => format!("complained in more than {} bytes", limits.stderr_bytes),
-            Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
-            Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
-            Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
-            Limit::FreeSpace => format!(
-                "left less than {} MiB free on the disk",
-                limits.reserve_bytes >> 20
-            ),
-            Limit::SharedMemory => "filled the shared memory in /dev/shm".to_owned(),
-            Limit::Processes => format!("had more than {} processes and threads", limits.processes),
-            Limit::Temporary => {
-                format!(
-                    "wrote more than {} bytes, or too many files, to TMPDIR",
-                    limits.tmp_bytes
-                )
-            }
-        }),
+        Ending::Stopped(limit) => Some(limits.describe(limit)),
     }
 }
 

@@ -116,6 +116,11 @@ impl RunFiles {
         self.staging.reading_path()
     }
 
+    /// The paths of what was stored so far.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = String> + '_ {
+        self.files.iter().map(|(path, _)| path.to_string())
+    }
+
     /// Fails if `run_id` is taken.
     pub fn check_free(out: &Path, run_id: &RunId) -> Result<(), RunFilesError> {
         Ok(check_place(&out.join(run_id.as_str()), Place::Free)?)

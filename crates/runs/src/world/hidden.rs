@@ -4,6 +4,7 @@
 //! `--input` opens a single one.
 
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ pub struct HiddenKind {
 }
 
 /// All of them.
-pub const HIDDEN: [HiddenKind; 9] = [
+pub const HIDDEN: [HiddenKind; 10] = [
     HiddenKind {
         title: "Keys for other machines",
         paths: &[
@@ -32,6 +33,13 @@ pub const HIDDEN: [HiddenKind; 9] = [
             ".minisign",
             ".krb5",
             ".step",
+            ".vnc",
+            ".config/tigervnc",
+            ".smbcredentials",
+            ".Xauthority",
+            ".ICEauthority",
+            ".config/filezilla",
+            ".filezilla",
         ],
     },
     HiddenKind {
@@ -62,6 +70,9 @@ pub const HIDDEN: [HiddenKind; 9] = [
             ".config/netlify",
             ".wrangler",
             ".config/.wrangler",
+            ".ngrok2",
+            ".config/ngrok",
+            ".cloudflared",
         ],
     },
     HiddenKind {
@@ -92,6 +103,11 @@ pub const HIDDEN: [HiddenKind; 9] = [
             ".config/pip/pip.conf",
             ".pip/pip.conf",
             ".condarc",
+            ".sbt/credentials",
+            ".sbt/.credentials",
+            ".sbt/1.0/credentials.sbt",
+            ".ivy2/.credentials",
+            ".ivy2/.credentials-jfrog",
         ],
     },
     HiddenKind {
@@ -123,6 +139,11 @@ pub const HIDDEN: [HiddenKind; 9] = [
             ".mongorc.js",
             ".dvc/config.local",
             ".config/dvc",
+            ".ollama/id_ed25519",
+            ".ollama/history",
+            ".jupyter/jupyter_server_config.json",
+            ".jupyter/jupyter_notebook_config.json",
+            ".local/share/jupyter/runtime",
         ],
     },
     HiddenKind {
@@ -177,6 +198,22 @@ pub const HIDDEN: [HiddenKind; 9] = [
             "Mail",
             "Maildir",
             ".Mail",
+        ],
+    },
+    HiddenKind {
+        title: "Editors",
+        paths: &[
+            ".config/Code",
+            ".config/Code - Insiders",
+            ".config/VSCodium",
+            ".vscode-server/data",
+            ".config/Cursor",
+            ".cursor",
+            ".cursor-server/data",
+            ".config/Windsurf",
+            ".codeium",
+            ".config/JetBrains",
+            ".config/zed",
         ],
     },
     HiddenKind {
@@ -273,6 +310,84 @@ pub const HIDDEN: [HiddenKind; 9] = [
     },
 ];
 
+/// A variable that moves something of the table, what it moves, and where that is then: below the variable's value, or
+/// the value itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Relocation {
+    /// The name of the variable.
+    pub variable: &'static str,
+    /// The path in the table, or the folder of several.
+    pub of: &'static str,
+}
+
+const fn moves(variable: &'static str, of: &'static str) -> Relocation {
+    Relocation { variable, of }
+}
+
+/// The variables that are followed.
+pub const RELOCATIONS: [Relocation; 30] = [
+    moves("XDG_CONFIG_HOME", ".config"),
+    moves("XDG_DATA_HOME", ".local/share"),
+    moves("XDG_STATE_HOME", ".local/state"),
+    moves("XDG_CACHE_HOME", ".cache"),
+    moves("CARGO_HOME", ".cargo"),
+    moves("GNUPGHOME", ".gnupg"),
+    moves("KUBECONFIG", ".kube"),
+    moves("DOCKER_CONFIG", ".docker"),
+    moves("HF_HOME", ".cache/huggingface"),
+    moves("HF_TOKEN_PATH", ".cache/huggingface/token"),
+    moves("NPM_CONFIG_USERCONFIG", ".npmrc"),
+    moves("npm_config_userconfig", ".npmrc"),
+    moves("AWS_SHARED_CREDENTIALS_FILE", ".aws"),
+    moves("AWS_CONFIG_FILE", ".aws"),
+    moves("GOOGLE_APPLICATION_CREDENTIALS", ".config/gcloud"),
+    moves("CLOUDSDK_CONFIG", ".config/gcloud"),
+    moves("AZURE_CONFIG_DIR", ".azure"),
+    moves("NETRC", ".netrc"),
+    moves("PGPASSFILE", ".pgpass"),
+    moves("PIP_CONFIG_FILE", ".config/pip/pip.conf"),
+    moves("CONDARC", ".condarc"),
+    moves("KAGGLE_CONFIG_DIR", ".kaggle"),
+    moves("RCLONE_CONFIG", ".config/rclone"),
+    moves("PASSWORD_STORE_DIR", ".password-store"),
+    moves("GH_CONFIG_DIR", ".config/gh"),
+    moves("XAUTHORITY", ".Xauthority"),
+    moves("ICEAUTHORITY", ".ICEauthority"),
+    moves("HISTFILE", ".bash_history"),
+    moves("SOPS_AGE_KEY_FILE", ".config/sops"),
+    moves("JUPYTER_CONFIG_DIR", ".jupyter"),
+];
+
+/// Where variables of `shell` move what the table hides. One whose value is not absolute moves nothing that is known.
+pub(super) fn relocated(shell: &[(OsString, OsString)]) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for (name, value) in shell {
+        let moved = RELOCATIONS
+            .iter()
+            .filter(|it| OsStr::new(it.variable) == name);
+        for Relocation { of, .. } in moved {
+            // Of KUBECONFIG there may be several.
+            for place in std::env::split_paths(value).filter(|place| place.is_absolute()) {
+                found.extend(moved_to(of, &place));
+            }
+        }
+    }
+    found
+}
+
+fn moved_to(of: &str, place: &Path) -> Vec<PathBuf> {
+    let paths = || HIDDEN.iter().flat_map(|kind| kind.paths);
+    let below = paths().filter_map(|path| Path::new(path).strip_prefix(of).ok());
+    let below = below.filter(|rest| !rest.as_os_str().is_empty());
+    let mut moved: Vec<PathBuf> = below.map(|rest| place.join(rest)).collect();
+    // A folder that is not hidden as a whole only has hidden things; and nobody can hide everything.
+    let is_whole = paths().any(|path| *path == of);
+    if is_whole && place.components().count() > 1 {
+        moved.push(place.to_owned());
+    }
+    moved
+}
+
 /// Every path of the table, for these homes.
 pub(super) fn listed(homes: &[PathBuf]) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
@@ -353,6 +468,50 @@ mod tests {
             assert!(
                 !path.starts_with('/') || path.matches('/').count() > 1,
                 "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_variables_move_is_hidden_where_it_is_then() {
+        let shell = [
+            ("CARGO_HOME", "/data/cargo"),
+            ("XDG_CONFIG_HOME", "/data/config"),
+            ("KUBECONFIG", "/data/a.yaml:/data/b.yaml"),
+            ("NETRC", "/data/netrc"),
+            ("GNUPGHOME", "relative"),
+            ("DOCKER_CONFIG", "/"),
+        ];
+        let shell = shell.map(|(name, value)| (name.into(), value.into()));
+        let found = relocated(&shell);
+        for path in [
+            "/data/cargo/credentials.toml",
+            "/data/config/gcloud",
+            "/data/config/gh",
+            "/data/a.yaml",
+            "/data/b.yaml",
+            "/data/netrc",
+        ] {
+            assert!(found.contains(Path::new(path)), "{path}");
+        }
+        for path in ["/data/cargo", "/data/config", "relative", "/"] {
+            assert!(!found.contains(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_relocation_moves_something_and_the_page_names_it() {
+        let page = include_str!("../../../../docs/world.md");
+        for it in &RELOCATIONS {
+            assert!(
+                !moved_to(it.of, Path::new("/a/b")).is_empty(),
+                "{}",
+                it.variable
+            );
+            assert!(
+                page.contains(&format!("`{}`", it.variable)),
+                "{}",
+                it.variable
             );
         }
     }

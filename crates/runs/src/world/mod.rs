@@ -5,7 +5,9 @@
 //! contains decides anything: no link, no `#!` line, no pyvenv.cfg, no configuration of git. docs/world.md is this
 //! module for people.
 
+mod devices;
 mod hidden;
+mod search_path;
 mod toolchain;
 mod variables;
 
@@ -15,9 +17,11 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use runseal_core::canon::Value;
-use runseal_sandbox::{Ordinary, View, ViewAccess, ViewPlace};
+use runseal_sandbox::{Limits, Ordinary, View, ViewAccess, ViewPlace};
 
-pub use hidden::{HIDDEN, HiddenKind};
+pub(crate) use devices::recorded_devices;
+pub use devices::{DeviceError, find_devices};
+pub use hidden::{HIDDEN, HiddenKind, RELOCATIONS, Relocation};
 pub use toolchain::Toolchain;
 pub use variables::{PASSED, PASSED_BEGINNINGS, Variables};
 
@@ -29,6 +33,18 @@ const NOT_SHOWN: [&str; 7] = ["boot", "dev", "lost+found", "proc", "run", "sys",
 
 /// Where the links of /run that are shown lead.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
+
+/// The devices that a command has at level `namespaces`; terminals are its own.
+pub const DEVICES: [&str; 8] = [
+    "/dev/full",
+    "/dev/null",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/random",
+    "/dev/tty",
+    "/dev/urandom",
+    "/dev/zero",
+];
 
 /// A folder that the command has an own one of, below one that is shown.
 const OWN_TEMPORARY: &str = "/var/tmp";
@@ -46,8 +62,15 @@ pub struct World {
     pub left_out: Vec<String>,
     /// Who and where it finds itself to be.
     pub ordinary: Option<Ordinary>,
-    /// What the caller hid beside the table.
+    /// What the caller hid beside the table, and what the caller's variables move elsewhere.
     pub also_hidden: Vec<PathBuf>,
+    /// Devices that the caller named, beside those that every command has.
+    pub devices: Vec<PathBuf>,
+    /// Folders of the caller's PATH that the command does not see, so that it may run another program than the
+    /// caller's shell.
+    pub path_left_out: Vec<PathBuf>,
+    /// The bounds on what it may use, once they are known.
+    pub limits: Option<Limits>,
 }
 
 /// What a user chose.
@@ -59,6 +82,10 @@ pub struct Choices {
     pub opened: Vec<PathBuf>,
     /// Paths that are hidden, absolute.
     pub hidden: Vec<PathBuf>,
+    /// Device files, as [`find_devices`] gives them.
+    pub devices: Vec<PathBuf>,
+    /// The folder of the command, which it sees wherever that lies.
+    pub folder: Option<PathBuf>,
 }
 
 impl World {
@@ -72,6 +99,12 @@ impl World {
         own.extend(listed_home(&users, rustix::process::getuid().as_raw()));
         let own: Vec<PathBuf> = hidden::with_real_paths(own).into_iter().collect();
         let mut hidden_paths = hidden::listed(&own);
+        // Nobody keeps a single secret at a place that has the whole home in it.
+        let mut moved = hidden::relocated(&choices.shell);
+        moved.retain(|path| !own.iter().any(|home| home.starts_with(path)));
+        // What lies in the home at its usual place is in the table.
+        moved.retain(|path| !hidden_paths.contains(path));
+        hidden_paths.extend(moved.iter().cloned());
         hidden_paths.extend(choices.hidden.iter().cloned());
         hidden_paths.extend(hidden::homes_of_others(&users, &own));
         // The command has its own, or where nothing can be mounted none.
@@ -106,11 +139,7 @@ impl World {
         let mut variables = divided.passed;
         // Programs that the user's PATH has where the command has a folder of its own, such as in /tmp.
         let path = variables.get("PATH").map_or(DEFAULT_PATH, String::as_str);
-        for entry in std::env::split_paths(path) {
-            if is_elsewhere(&entry, &view) {
-                view.show(entry);
-            }
-        }
+        let path_left_out = search_path::show(&mut view, path, choices.folder.as_deref());
         variables
             .entry("PATH".to_owned())
             .or_insert_with(|| DEFAULT_PATH.to_owned());
@@ -120,7 +149,10 @@ impl World {
             variables,
             left_out: divided.left_out,
             ordinary: Some(Ordinary::of_caller()),
-            also_hidden: choices.hidden.clone(),
+            also_hidden: choices.hidden.iter().cloned().chain(moved).collect(),
+            devices: choices.devices.clone(),
+            path_left_out,
+            limits: None,
         }
     }
 
@@ -156,6 +188,12 @@ impl World {
         value.insert("places", Value::array(self.view.places.iter().map(place)));
         let own = ["/proc", "/dev", "/tmp", "/var/tmp", "/dev/shm"];
         value.insert("private", Value::array(own));
+        let given = self.devices.iter().map(|path| text(path));
+        let devices = DEVICES.map(str::to_owned).into_iter().chain(given);
+        value.insert("devices", Value::array(devices.collect::<Vec<_>>()));
+        if let Some(limits) = &self.limits {
+            value.insert("limits", limits_value(limits));
+        }
         // Homes of others are hidden too; whose they are is nobody's business.
         let table = HIDDEN.iter().flat_map(|kind| kind.paths);
         let table = table.map(|path| match path.starts_with('/') {
@@ -169,24 +207,33 @@ impl World {
         );
         let names = self.left_out.iter().map(String::as_str);
         value.insert("variables_left_out", Value::array(names));
+        // A bundle says so only where there is something to say.
+        if !self.path_left_out.is_empty() {
+            let left_out = self.path_left_out.iter().map(|path| text(path));
+            value.insert("path_left_out", Value::array(left_out.collect::<Vec<_>>()));
+        }
         value
     }
 }
 
-/// Whether a folder of the PATH is in none of the view's places. One that is reached over a link is not shown: the
-/// link may be somebody else's.
-fn is_elsewhere(entry: &Path, view: &View) -> bool {
-    let is_hidden = view
-        .hidden
-        .iter()
-        .any(|hidden| entry.starts_with(hidden) && hidden != Path::new(OWN_TEMPORARY));
-    entry.is_absolute()
-        && entry.is_dir()
-        && !view.shows(entry)
-        && !is_hidden
-        && entry != Path::new(OWN_TEMPORARY)
-        && runseal_sandbox::check_own_place(entry).is_ok()
-        && entry.canonicalize().is_ok_and(|real| real == entry)
+/// The bounds that somebody set; where one is missing, the machine's own holds.
+fn limits_value(limits: &Limits) -> Value {
+    let seconds = limits.wall_time.as_secs();
+    let mut value = Value::object([("seconds", seconds)]);
+    let streams = [limits.stdout_bytes, limits.stderr_bytes];
+    let [stdout, stderr] = streams.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
+    for (name, bound, most) in [
+        ("memory_bytes", limits.memory_bytes, u64::MAX),
+        ("disk_bytes", limits.work_bytes, u64::MAX),
+        ("processes", limits.processes.into(), u32::MAX.into()),
+        ("stdout_bytes", stdout, u64::MAX),
+        ("stderr_bytes", stderr, u64::MAX),
+    ] {
+        if bound != most {
+            value.insert(name, bound);
+        }
+    }
+    value
 }
 
 /// Whether a path can be the home of a person: a folder of its own.
@@ -318,23 +365,6 @@ mod tests {
         assert!(!opened.shows(Path::new("/opt/x/y")));
         let text = format!("{:?}", opened.to_value());
         assert!(text.contains("~/.ssh") && text.contains("/opt/x"), "{text}");
-    }
-
-    #[test]
-    fn folder_of_the_path_in_tmp_is_shown_and_the_rest_of_it_is_not() {
-        let other = tempfile::tempdir().unwrap();
-        let other = other.path().canonicalize().unwrap();
-        fs::create_dir(other.join("tools")).unwrap();
-        std::os::unix::fs::symlink("/run", other.join("link")).unwrap();
-        let entry = |name: &str| other.join(name).display().to_string();
-        let path = format!("{}:{}:/usr/bin:/tmp", entry("tools"), entry("link"));
-        let found = World::of_caller(&Choices {
-            shell: vec![("PATH".into(), path.into())],
-            ..Choices::default()
-        });
-        assert!(found.shows(&other.join("tools/x")));
-        assert!(!found.shows(&other.join("x")) && !found.shows(&other.join("link/x")));
-        assert!(!found.shows(Path::new("/var/tmp/x")) && !found.shows(Path::new("/run/x")));
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use crate::record::secrets::find_secret;
+use runseal_secrets::variables::find_secret;
 
 /// Variables that say where one is, how one wants things, and where programs are.
-pub const PASSED: [&str; 78] = [
+pub const PASSED: [&str; 84] = [
     "ANDROID_HOME",
     "BLIS_NUM_THREADS",
     "BUNDLE_GEMFILE",
@@ -14,11 +14,14 @@ pub const PASSED: [&str; 78] = [
     "CARGO_TARGET_DIR",
     "CC",
     "CFLAGS",
+    "CLASSPATH",
     "CLICOLOR",
+    "CMAKE_PREFIX_PATH",
     "COLORTERM",
     "COLUMNS",
     "CPATH",
     "CPPFLAGS",
+    "CUBLAS_WORKSPACE_CONFIG",
     "CUDA_HOME",
     "CUDA_VISIBLE_DEVICES",
     "CXX",
@@ -46,6 +49,7 @@ pub const PASSED: [&str; 78] = [
     "LANGUAGE",
     "LDFLAGS",
     "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
     "LIBRARY_PATH",
     "LINES",
     "LOGNAME",
@@ -53,6 +57,7 @@ pub const PASSED: [&str; 78] = [
     "MAKEFLAGS",
     "MANPATH",
     "MKL_NUM_THREADS",
+    "MPLBACKEND",
     "NODE_OPTIONS",
     "NODE_PATH",
     "NO_COLOR",
@@ -63,6 +68,7 @@ pub const PASSED: [&str; 78] = [
     "PATH",
     "PERL5LIB",
     "PKG_CONFIG_PATH",
+    "POSIXLY_CORRECT",
     "PWD",
     "PYTHONHASHSEED",
     "PYTHONPATH",

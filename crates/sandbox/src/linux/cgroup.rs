@@ -94,11 +94,31 @@ impl Group {
 
     /// Whether the kernel ended a process of the group because memory ran out.
     pub(super) fn has_killed(&self) -> bool {
-        let file = match self.version {
+        fs::read_to_string(self.path.join(self.events()))
+            .is_ok_and(|text| count_of(&text, "oom_kill") > 0)
+    }
+
+    /// Where the kernel tells that, for somebody who has no path that leads there.
+    pub(super) fn open_events(&self) -> Option<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        rustix::fs::open(self.path.join(self.events()), flags, Mode::empty()).ok()
+    }
+
+    fn events(&self) -> &'static str {
+        match self.version {
             Version::One => "memory.oom_control",
             Version::Two => "memory.events",
+        }
+    }
+
+    /// The most bytes that all of the group had at once; nothing where the kernel does not keep it.
+    pub(super) fn peak(&self) -> Option<u64> {
+        let file = match self.version {
+            Version::One => "memory.max_usage_in_bytes",
+            Version::Two => "memory.peak",
         };
-        fs::read_to_string(self.path.join(file)).is_ok_and(|text| count_of(&text, "oom_kill") > 0)
+        let text = fs::read_to_string(self.path.join(file)).ok()?;
+        text.trim().parse().ok()
     }
 }
 
@@ -107,6 +127,14 @@ impl Drop for Group {
         // Its processes are gone; where one is not quite, the next caller removes the group.
         let _ = fs::remove_dir(&self.path);
     }
+}
+
+/// Whether the kernel has ended a process of the group whose events these are.
+pub(super) fn has_killed(events: &OwnedFd) -> bool {
+    let mut text = [0; 4096];
+    let count = rustix::io::pread(events, &mut text, 0).unwrap_or(0);
+    let text = String::from_utf8_lossy(text.get(..count).unwrap_or_default());
+    count_of(&text, "oom_kill") > 0
 }
 
 fn ignore_absence(result: io::Result<()>) -> io::Result<()> {

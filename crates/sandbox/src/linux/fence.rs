@@ -102,6 +102,8 @@ pub(super) struct Fence {
     pub(super) writable: Vec<PathBuf>,
     /// Terminals, and folders of them, that it may use.
     pub(super) terminals: Vec<PathBuf>,
+    /// Further devices that it was given.
+    pub(super) devices: Vec<PathBuf>,
 }
 
 /// Restricts this process and all it will start, for good.
@@ -148,6 +150,9 @@ fn try_restrict(fence: &Fence) -> Result<bool, Box<dyn std::error::Error>> {
     for path in DEVICES {
         let rights = if path == ZERO { zero } else { device };
         ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(path)?, rights))?;
+    }
+    for path in &fence.devices {
+        ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(path)?, device))?;
     }
     for path in &fence.terminals {
         let rights = match path.is_dir() {

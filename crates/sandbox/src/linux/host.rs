@@ -30,7 +30,7 @@ use super::seen::CopiedFolder;
 use super::storage::Storage;
 use super::terminal::{self, Shape, Sides};
 use super::usage::Bounds;
-use super::watch::{self, Watched};
+use super::watch::Watched;
 use super::watched_calls::{self, Network};
 use super::{at, ownership, put_together, readable, system};
 use crate::error::{Layer, Missing, SandboxError};
@@ -111,6 +111,7 @@ pub(super) fn run(
         let assignment = Assignment {
             bounds,
             is_apart: false,
+            layered: None,
             looks_below: moved.as_ref().map(|moved| moved.copy.clone()),
             moved,
             // Others may move it there.
@@ -131,6 +132,7 @@ pub(super) fn run(
         began,
         drop_to,
         group: None,
+        group_events: None,
         terminal,
         work: None,
         observation,
@@ -236,7 +238,7 @@ fn make_plan(
     let mut watched = None;
     if level == Isolation::Landlock {
         command.resource_limits = match &spec.ordinary {
-            Some(_) => plan::own_resource_limits(),
+            Some(_) => plan::own_resource_limits(&spec.limits, drop_to),
             None => resource_limits(spec, drop_to.is_some()),
         };
         let mut fence = make_fence(spec, surroundings, purpose)?;
@@ -386,6 +388,7 @@ fn make_fence(
         readable,
         writable,
         terminals: vec![fence::OWN_TERMINAL.into()],
+        devices: spec.devices.clone(),
     })
 }
 
@@ -403,19 +406,9 @@ fn is_closed(path: &Path) -> bool {
 fn resource_limits(spec: &Spec, is_root: bool) -> Vec<(Resource, Rlimit)> {
     let mut limits = spec.limits.clone();
     if !is_root {
-        let others = u32::try_from(tasks_of_own_user()).unwrap_or(u32::MAX);
+        let own = rustix::process::geteuid().as_raw();
+        let others = u32::try_from(plan::count_tasks(own)).unwrap_or(u32::MAX);
         limits.processes = limits.processes.saturating_add(others);
     }
     plan::resource_limits(&limits, is_root)
-}
-
-fn tasks_of_own_user() -> usize {
-    use std::os::unix::fs::MetadataExt;
-    let own = rustix::process::geteuid().as_raw();
-    watch::process_ids()
-        .into_iter()
-        .map(|pid| format!("/proc/{pid}/task"))
-        .filter(|path| fs::metadata(path).is_ok_and(|found| found.uid() == own))
-        .map(|path| fs::read_dir(path).map_or(0, Iterator::count))
-        .sum()
 }

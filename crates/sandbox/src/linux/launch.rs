@@ -34,6 +34,8 @@ pub(super) struct Launch<'a> {
     /// The user that the command runs as, where that is another.
     pub(super) drop_to: Option<(u32, u32)>,
     pub(super) group: Option<GroupEntrance>,
+    /// Where the kernel tells that it ended a process of that group for want of memory.
+    pub(super) group_events: Option<OwnedFd>,
     /// The command's terminal, where it is one of the host's. Else process 1 opens the one that is wanted.
     pub(super) terminal: Option<Sides>,
     pub(super) work: Option<WorkWires>,
@@ -113,6 +115,7 @@ impl Launch<'_> {
             control: control_end,
             null,
             group: self.group,
+            group_events: self.group_events,
             work: self.work,
             observer,
             loopback,
@@ -326,6 +329,12 @@ pub(super) fn judge(
             Record::SetUpFailed(layer, errno) => {
                 let reason = io::Error::from_raw_os_error(errno).to_string();
                 return Err(Missing { layer, reason }.into());
+            }
+            Record::NotMeasured(errno) => {
+                return Err(SandboxError::System {
+                    what: "measure what the command uses, which was stopped",
+                    source: io::Error::from_raw_os_error(errno),
+                });
             }
             Record::ExecuteFailed(errno) => {
                 let program = spec

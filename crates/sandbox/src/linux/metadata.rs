@@ -22,7 +22,7 @@ use super::notify::{self, Answer, Call};
 use super::resolve;
 
 /// The same number on every architecture; libc does not name it on all of them.
-const FCHMODAT2: c_long = 452;
+pub(super) const FCHMODAT2: c_long = 452;
 
 /// The calls that are reported.
 pub(super) const CALLS: &[c_long] = &[

@@ -18,15 +18,19 @@ mod interrupts;
 mod launch;
 mod layered;
 mod left_running;
+mod looks;
 mod loopback;
 mod metadata;
 mod mounts;
+mod moved_folders;
 mod notify;
 mod observer;
 mod opening;
+mod other_names;
 mod overlays;
 mod ownership;
 mod plan;
+mod processes;
 mod readable;
 mod report;
 mod resolve;
@@ -72,7 +76,6 @@ use plan::Purpose;
 use report::Record;
 pub(crate) use screen::{Screen, Typed};
 use storage::Storage;
-pub(crate) use storage::machine_memory;
 use view_plan::Seeing;
 use work::WorkFolder;
 
@@ -212,7 +215,8 @@ fn in_namespaces(
         None => WorkFolder::prepare(spec, drop_to, storage, purpose)?,
         Some(folder) => WorkFolder::of_layer(folder, !layered_places.is_empty()),
     };
-    let most = mounts::memory_bytes(&spec.limits, storage).saturating_add(spec.limits.memory_bytes);
+    let folders = mounts::memory_bytes(&spec.limits, storage, spec.ordinary.is_some());
+    let most = folders.saturating_add(spec.limits.memory_bytes);
     let (group, entrance) = match purpose {
         Purpose::Probe => None,
         // Without a bound there is nothing to keep.
@@ -226,6 +230,7 @@ fn in_namespaces(
             bounds,
             is_apart: true,
             looks_below: spec.layered.as_ref().map(|layered| layered.inside.clone()),
+            layered: spec.layered.clone(),
             moved: None,
             starts_in: starting_folder(spec),
             has_own_network: spec.ordinary.is_some(),
@@ -241,6 +246,7 @@ fn in_namespaces(
         began,
         drop_to,
         group: entrance,
+        group_events: group.as_ref().and_then(Group::open_events),
         terminal: None,
         work: work_wires,
         observation,
@@ -248,7 +254,11 @@ fn in_namespaces(
     let ended = launch.go(|wires| stage::supervise(&plan, wires))?;
     // Whoever was ended for want of memory may have been the one that reports.
     let is_out_of_memory = group.as_ref().is_some_and(Group::has_killed);
-    let limit = ended.limit.or(is_out_of_memory.then_some(Limit::Memory));
+    // What came of that, such as waiting without end, is not what stopped it.
+    let limit = match is_out_of_memory {
+        true => Some(Limit::Memory),
+        false => ended.limit,
+    };
     let mut ending = launch::judge(spec, limit, &ended.records)?;
     let mut layer = None;
     let mut written = Vec::new();
@@ -276,12 +286,15 @@ fn in_namespaces(
         written.sort();
     }
     let program = plan.command.executed(&ended.records);
+    let is_in_group = ended.records.contains(&Record::InGroup);
     let enforcement = Enforcement {
-        memory: Enforcer::kernel_if(ended.records.contains(&Record::InGroup)),
+        memory: Enforcer::kernel_if(is_in_group),
         work_folder: Enforcer::kernel_if(storage == Storage::Memory),
     };
     let mut recorded = put_together(ended, ending, layer, enforcement, program);
     recorded.written = written;
+    let of_group = group.as_ref().filter(|_| is_in_group);
+    recorded.memory_bytes = of_group.and_then(Group::peak).or(recorded.memory_bytes);
     Ok(recorded)
 }
 
@@ -300,6 +313,11 @@ fn put_together(
     enforcement: Enforcement,
     program: Option<PathBuf>,
 ) -> Recorded {
+    let peaks = ended.records.iter().filter_map(|record| match record {
+        Record::PeakMemory(kib) => u64::try_from(*kib).ok(),
+        _ => None,
+    });
+    let memory_bytes = peaks.max().map(|kib| kib << 10);
     Recorded {
         outcome: Outcome {
             ending,
@@ -315,6 +333,7 @@ fn put_together(
         written: Vec::new(),
         observation: ended.observation,
         program,
+        memory_bytes,
     }
 }
 

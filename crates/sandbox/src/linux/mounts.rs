@@ -52,6 +52,15 @@ const OWN_ETC: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
 
 /// What an ordinary command sees of the kernel's /sys.
 const KERNEL_FOLDERS: [&str; 2] = ["/sys/devices/system", "/sys/kernel/mm/transparent_hugepage"];
+/// What it says besides where a command may use a device: its driver library finds out there what the device is.
+const DEVICE_FOLDERS: [&str; 6] = [
+    "/sys/bus",
+    "/sys/class",
+    "/sys/dev",
+    "/sys/devices",
+    "/sys/kernel/mm/transparent_hugepage",
+    "/sys/module",
+];
 
 pub(super) const READ_ONLY: u64 =
     libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
@@ -191,6 +200,12 @@ fn add_own(own: &mut Steps, spec: &Spec, outside: &Outside<'_>) -> Result<(), Sa
         let bind = plan_bind(Layer::Root, Path::new(path), DEVICE)?;
         own.insert(path.into(), Step::Bind(bind));
     }
+    for path in &spec.devices {
+        own.insert(
+            path.clone(),
+            Step::Bind(plan_bind(Layer::Root, path, DEVICE)?),
+        );
+    }
     for (path, target) in [
         ("/dev/fd", c"/proc/self/fd"),
         ("/dev/stdin", c"/proc/self/fd/0"),
@@ -230,11 +245,11 @@ fn add_own(own: &mut Steps, spec: &Spec, outside: &Outside<'_>) -> Result<(), Sa
     }
     let options = shared_folder(spec.limits.memory_files());
     own.insert("/dev/shm".into(), Step::Memory { options });
-    for path in KERNEL_FOLDERS
-        .iter()
-        .map(Path::new)
-        .filter(|it| it.is_dir())
-    {
+    let shown: &[&str] = match spec.devices.is_empty() {
+        true => &KERNEL_FOLDERS,
+        false => &DEVICE_FOLDERS,
+    };
+    for path in shown.iter().map(Path::new).filter(|it| it.is_dir()) {
         let bind = plan_bind(Layer::Root, path, READ_ONLY)?;
         own.insert(path.into(), Step::Bind(bind));
     }
@@ -263,12 +278,16 @@ fn shm_bytes(limits: &Limits) -> u64 {
     tmp_bytes(limits).min(64 << 20)
 }
 
-/// What all folders in memory may hold together.
-pub(super) fn memory_bytes(limits: &Limits, storage: Storage) -> u64 {
-    storage
-        .memory_bytes(limits)
-        .saturating_add(tmp_bytes(limits))
-        .saturating_add(shm_bytes(limits))
+/// What all folders in memory may hold together, where that does not count as the command's memory.
+pub(super) fn memory_bytes(limits: &Limits, storage: Storage, is_ordinary: bool) -> u64 {
+    let layers = storage.memory_bytes(limits);
+    match is_ordinary {
+        // /dev/shm is what any program takes memory by, and temporary files are on the disk.
+        true => layers,
+        false => layers
+            .saturating_add(tmp_bytes(limits))
+            .saturating_add(shm_bytes(limits)),
+    }
 }
 
 fn shared_folder(bytes: u64) -> Vec<(&'static str, String)> {
@@ -501,6 +520,7 @@ pub(super) fn open_elsewhere(uppers: Vec<OwnedFd>) -> Result<Elsewhere, Errno> {
     Ok(Elsewhere {
         folders,
         shared_memory: Some(open_folder(Path::new("/dev/shm"))?),
+        bounded: None,
     })
 }
 

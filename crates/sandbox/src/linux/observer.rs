@@ -6,6 +6,7 @@
 //! the process may be another one with the same number.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -15,14 +16,16 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
 use super::handover;
-use super::metadata::MetadataKeeper;
+use super::metadata::{self, MetadataKeeper};
+use super::moved_folders;
 use super::notify::{self, Answer, Call};
+use super::other_names::OtherNames;
 use super::resolve::{self, Root, Target};
 use super::seen::{CopiedFolder, Seen, Use};
 use crate::error::SandboxError;
 use crate::observation::{Gap, Observation, Observe, ObservedKind};
 use crate::places::SYSTEM_PLACES;
-use crate::spec::OnFile;
+use crate::spec::{Layered, OnFile};
 use crate::view::PROGRAM_FOLDERS;
 
 /// What the observer needs to know beforehand.
@@ -36,6 +39,8 @@ pub(super) struct Assignment {
     pub(super) starts_in: Option<PathBuf>,
     /// The folder below which looking at names is noted.
     pub(super) looks_below: Option<PathBuf>,
+    /// The folder that the command sees with a layer over it, if it does.
+    pub(super) layered: Option<Layered>,
     /// The one port of the loopback that can be connected to, where the sandbox refuses all else.
     pub(super) only_port: Option<u16>,
     /// Whether it has a network of its own, in which everything goes on and beyond which nothing leads.
@@ -78,7 +83,11 @@ impl Observer {
         };
         gaps.extend(reason.map(|reason| Gap::NotObserved { reason }));
         match watch {
-            Ok(watch) => watch.seen.finish(gaps),
+            Ok(watch) => {
+                let split = watch.split.into_iter();
+                gaps.extend(split.map(|path| Gap::SplitNames { path }));
+                watch.seen.finish(gaps)
+            }
             Err(_) => Observation {
                 gaps,
                 ..Observation::default()
@@ -96,12 +105,17 @@ struct Watch {
     /// The folder that every process of the command is in; nothing once one of them may have left.
     folder: Option<Vec<u8>>,
     looks_below: Option<Vec<u8>>,
+    looks_at_programs: bool,
     /// Processes whose program has taken random bytes for its allocator.
     allocators: BTreeSet<u32>,
     only_port: Option<u16>,
     has_own_network: bool,
     on_file: Option<OnFile>,
     metadata: Option<MetadataKeeper>,
+    /// The names of files of the layered folder, where there is a layer.
+    other_names: Option<OtherNames>,
+    /// Files that were written to and keep what they held under another name.
+    split: BTreeSet<PathBuf>,
     failure: Option<String>,
 }
 
@@ -114,6 +128,8 @@ fn loopback_name(port: u16) -> String {
 const MOST_KNOWN: usize = 50_000;
 /// Where looks are not kept, besides folders of programs: what is there is the kernel's or the sandbox's own.
 const NOT_LOOKED_AT: [&str; 6] = ["/dev", "/proc", "/run", "/sys", "/tmp", "/var/tmp"];
+/// Files that are told for having kept what they held under another name.
+const MOST_SPLIT: usize = 100;
 /// Longer ones are not.
 const LONGEST_KNOWN: usize = 512;
 
@@ -123,8 +139,11 @@ const FOR_ALLOCATOR: (u64, u64) = (8, libc::GRND_NONBLOCK as u64);
 impl Watch {
     fn new(assignment: Assignment) -> Watch {
         Watch {
+            looks_at_programs: assignment.bounds.looks_at_programs,
             seen: Seen::new(assignment.bounds, assignment.moved),
             is_apart: assignment.is_apart,
+            other_names: assignment.layered.map(OtherNames::of),
+            split: BTreeSet::new(),
             root: None,
             known: BTreeMap::new(),
             folder: assignment
@@ -223,7 +242,20 @@ impl Watch {
             | libc::SYS_faccessat
             | libc::SYS_faccessat2
             | libc::SYS_readlinkat
-            | libc::SYS_mkdirat => self.looked(listener, call, (folder, second)),
+            | libc::SYS_mkdirat
+            | libc::SYS_fchmodat
+            | metadata::FCHMODAT2
+            | libc::SYS_fchownat => self.looked(listener, call, (folder, second)),
+            // Without a name it means an open file.
+            libc::SYS_utimensat if second != 0 => self.looked(listener, call, (folder, second)),
+            libc::SYS_setxattr
+            | libc::SYS_lsetxattr
+            | libc::SYS_getxattr
+            | libc::SYS_lgetxattr
+            | libc::SYS_listxattr
+            | libc::SYS_llistxattr
+            | libc::SYS_removexattr
+            | libc::SYS_lremovexattr => self.looked(listener, call, (here, first)),
             libc::SYS_clone => self.seen.note_thread(resolve::program_of(call.pid)),
             libc::SYS_clone3 => {
                 let mut flags = [0_u8; 8];
@@ -275,7 +307,12 @@ impl Watch {
             | libc::SYS_lstat
             | libc::SYS_access
             | libc::SYS_readlink
-            | libc::SYS_mkdir => self.looked(listener, call, (here, first)),
+            | libc::SYS_mkdir
+            | libc::SYS_chmod
+            | libc::SYS_chown
+            | libc::SYS_lchown
+            | libc::SYS_utime
+            | libc::SYS_utimes => self.looked(listener, call, (here, first)),
             #[cfg(target_arch = "x86_64")]
             libc::SYS_creat => {
                 let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
@@ -316,22 +353,51 @@ impl Watch {
         let asked = self.path_of(listener, call, place, false)?;
         if let Some(known) = self.known.get(&asked) {
             let path = known.clone()?;
-            let asked = resolve::is_plain(&asked).then_some(asked.as_slice());
-            self.seen.note_file(path.clone(), asked, how, || None);
+            let asked = resolve::plain(&asked);
+            self.seen
+                .note_file(path.clone(), asked.as_deref(), how, || None);
             return Some(path);
         }
-        let Some(root) = self.find_root(call.pid) else {
+        let mut names = self.other_names.take();
+        let resolved = self.find_root(call.pid).map(|root| {
+            let resolved = root.resolve(&asked, flags);
+            let stat = resolved
+                .as_ref()
+                .ok()
+                .and_then(|it| Some((it, it.stat.as_ref()?)));
+            let is_whole = match (&mut names, stat) {
+                (Some(names), Some((it, stat))) if how.writes => {
+                    names.keep_together(root, &it.path, stat)
+                }
+                _ => true,
+            };
+            (resolved, is_whole)
+        });
+        self.other_names = names;
+        let Some((resolved, is_whole)) = resolved else {
             self.seen.note_unresolved();
             return None;
         };
-        match root.resolve(&asked, flags) {
+        match resolved {
             Ok(target) => {
                 let path = target.path.clone();
+                if !is_whole && self.split.len() < MOST_SPLIT {
+                    self.split
+                        .insert(PathBuf::from(OsString::from_vec(path.clone())));
+                }
                 self.remember(&asked, Some(&path));
                 self.note(&asked, target, how);
                 return Some(path);
             }
-            Err(Errno::NOENT) => self.remember(&asked, None),
+            Err(Errno::NOENT) => {
+                let mut programs = PROGRAM_FOLDERS.iter();
+                if resolve::is_plain(&asked)
+                    && !programs.any(|folder| resolve::is_below(&asked, folder.as_bytes()))
+                {
+                    self.seen.note_missing(asked.clone());
+                }
+                self.remember(&asked, None);
+            }
             // Then the command's own call fails as well.
             Err(Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG) => {}
             Err(_) => self.seen.note_unresolved(),
@@ -371,6 +437,12 @@ impl Watch {
         let how = libc::O_RDONLY | libc::O_NOFOLLOW;
         if let Some(path) = self.opened(listener, call, place, how) {
             self.seen.note_renamed(&path);
+            if let Some(names) = self.other_names.take() {
+                if let Some(root) = self.find_root(call.pid) {
+                    moved_folders::prepare(root, names.folder(), &path);
+                }
+                self.other_names = Some(names);
+            }
         }
     }
 
@@ -393,7 +465,8 @@ impl Watch {
         };
         let is_below = |folder: &Vec<u8>| resolve::is_below(&asked, folder);
         let is_elsewhere = || {
-            let mut own = NOT_LOOKED_AT.iter().chain(&PROGRAM_FOLDERS);
+            let programs = PROGRAM_FOLDERS.iter().filter(|_| !self.looks_at_programs);
+            let mut own = NOT_LOOKED_AT.iter().chain(programs);
             !own.any(|folder| resolve::is_below(&asked, folder.as_bytes()))
         };
         if self.looks_below.as_ref().is_some_and(is_below) || is_elsewhere() {
@@ -402,9 +475,9 @@ impl Watch {
     }
 
     fn note(&mut self, asked: &[u8], target: Target, how: Use) {
-        let asked = resolve::is_plain(asked).then_some(asked);
+        let asked = resolve::plain(asked);
         let Target { path, stat, .. } = target;
-        let new = self.seen.note_file(path, asked, how, || stat);
+        let new = self.seen.note_file(path, asked.as_deref(), how, || stat);
         if let (Some(file), Some(on_file)) = (new, &self.on_file)
             && file.kind == ObservedKind::File
             && (how.reads || how.executes)

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat};
+use rustix::fs::{Dir, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::mounted::is_mounted;
@@ -68,11 +68,30 @@ pub(super) fn open_folder(
     let mut restore = None;
     // Reading names needs one right, looking at what they name another.
     if is_ours && !is_open {
-        rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
+        // The command may have put a link there meanwhile: only the folder that was looked at is opened.
+        let held = hold(above, name, stat)?;
+        change_mode(&held, Mode::RWXU)?;
         restore = Some(mode);
     }
     let folder = rustix::fs::openat(above, name, FOLDER, Mode::empty())?;
     Ok(OpenedFolder { folder, restore })
+}
+
+/// Holds on to what `stat` was told of, whatever is at its name now.
+fn hold(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let held = rustix::fs::openat(above, name, flags, Mode::empty())?;
+    let now = rustix::fs::fstat(&held)?;
+    match (now.st_dev, now.st_ino) == (stat.st_dev, stat.st_ino) {
+        true => Ok(held),
+        false => Err(Errno::NOENT),
+    }
+}
+
+/// Changes the rights of what is held: a descriptor that opens nothing has no other way.
+fn change_mode(held: &OwnedFd, mode: Mode) -> Result<(), Errno> {
+    let own = format!("/proc/self/fd/{}", held.as_raw_fd());
+    rustix::fs::chmod(own, mode)
 }
 
 /// Opens a file that its owner may have closed to everyone, the owner included. Its rights are
@@ -82,7 +101,7 @@ pub(super) fn open_file(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<Own
         Err(Errno::ACCESS) => {}
         other => return other,
     }
-    rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::empty())?;
+    change_mode(&hold(above, name, stat)?, Mode::RWXU)?;
     let opened = rustix::fs::openat(above, name, READ, Mode::empty())?;
     rustix::fs::fchmod(&opened, Mode::from_raw_mode(stat.st_mode))?;
     Ok(opened)

@@ -72,6 +72,7 @@ pub(super) fn make_plan(
         readable: vec![PathBuf::from("/")],
         writable,
         terminals: vec![fence::OWN_TERMINAL.into(), fence::TERMINALS.into()],
+        devices: spec.devices.clone(),
     };
     let environment = spec
         .environment()
@@ -81,7 +82,7 @@ pub(super) fn make_plan(
     let mut command = plan_command(spec, &environment, &spec.current_dir, purpose)?;
     if let Some(ordinary) = &spec.ordinary {
         command.umask = ordinary.umask;
-        command.resource_limits = own_resource_limits();
+        command.resource_limits = own_resource_limits(&spec.limits, drop_to);
     } else {
         command.resource_limits = resource_limits(&spec.limits, drop_to.is_some());
     }
@@ -205,13 +206,53 @@ fn c_string(text: &OsStr) -> Result<CString, SpecError> {
 /// The stack that a program finds as its limit, which it may raise itself: what Linux gives by default.
 const STACK_BYTES: u64 = 8 << 20;
 
-/// What a command finds as in its user's shell; only that no core is dumped into its folder.
-pub(super) fn own_resource_limits() -> Vec<(Resource, Rlimit)> {
+/// What a command finds as in its user's shell; only that no core is dumped into its folder, and that it cannot have
+/// far more processes than it may have: those are counted, and a command that makes them faster than anybody
+/// can count would leave nobody the time to.
+pub(super) fn own_resource_limits(
+    limits: &Limits,
+    drop_to: Option<(u32, u32)>,
+) -> Vec<(Resource, Rlimit)> {
+    /// So many that reaching them takes more than a moment in which nobody looks.
+    const AT_LEAST: u64 = 8192;
     let none = Rlimit {
         current: Some(0),
         maximum: Some(0),
     };
-    vec![(Resource::Core, none)]
+    let mut own = vec![(Resource::Core, none)];
+    if limits.processes != u32::MAX {
+        let user = match drop_to {
+            Some((uid, _)) => uid,
+            None => rustix::process::geteuid().as_raw(),
+        };
+        let most = u64::from(limits.processes).saturating_mul(2).max(AT_LEAST);
+        let most = most.saturating_add(count_tasks(user));
+        own.push(lowered(Resource::Nproc, most));
+    }
+    own
+}
+
+/// The processes and threads that a user has on this machine.
+pub(super) fn count_tasks(user: u32) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let of_user = super::watch::process_ids()
+        .into_iter()
+        .map(|pid| format!("/proc/{pid}/task"))
+        .filter(|path| std::fs::metadata(path).is_ok_and(|found| found.uid() == user));
+    let threads = of_user.map(|path| std::fs::read_dir(path).map_or(0, Iterator::count));
+    u64::try_from(threads.sum::<usize>()).unwrap_or(u64::MAX)
+}
+
+/// A limit of the kernel's, never raised beyond what the caller may raise it to.
+fn lowered(resource: Resource, most: u64) -> (Resource, Rlimit) {
+    let most = rustix::process::getrlimit(resource)
+        .maximum
+        .map_or(most, |max| max.min(most));
+    let limit = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
+    (resource, limit)
 }
 
 /// Limits that the kernel keeps for each process. None is ever raised beyond what the caller may
@@ -230,24 +271,14 @@ pub(super) fn resource_limits(limits: &Limits, is_root: bool) -> Vec<(Resource, 
         (Resource::Msgqueue, 0),
         (Resource::Rtprio, 0),
     ];
-    let lower = |(resource, most): (Resource, u64)| {
-        let most = rustix::process::getrlimit(resource)
-            .maximum
-            .map_or(most, |max| max.min(most));
-        (
-            resource,
-            Rlimit {
-                current: Some(most),
-                maximum: Some(most),
-            },
-        )
-    };
     // Programs can see it, and it is the caller's otherwise. Compilers raise it for themselves.
     let most = rustix::process::getrlimit(Resource::Stack).maximum;
     let stack = Rlimit {
         current: Some(most.map_or(STACK_BYTES, |most| most.min(STACK_BYTES))),
         maximum: most,
     };
-    let lowered = wanted.into_iter().map(lower);
-    lowered.chain([(Resource::Stack, stack)]).collect()
+    let wanted = wanted
+        .into_iter()
+        .map(|(resource, most)| lowered(resource, most));
+    wanted.chain([(Resource::Stack, stack)]).collect()
 }

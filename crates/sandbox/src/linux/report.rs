@@ -7,6 +7,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 
+use super::sys;
 use crate::error::Layer;
 use crate::outcome::Limit;
 
@@ -23,8 +24,12 @@ pub(super) enum Record {
     Signaled(i32),
     /// Process 1 stopped everything at a limit.
     Stopped(Limit),
+    /// What the command used could not be measured, so everything was stopped.
+    NotMeasured(i32),
     /// The command runs in the control group that was made for it.
     InGroup,
+    /// The most memory that one of the command's processes had, in KiB.
+    PeakMemory(i32),
     /// Only the processes in /proc are shown.
     PartialProc,
     /// The command's calls cannot be heard of.
@@ -60,11 +65,14 @@ impl Record {
             Record::Stopped(Limit::FreeSpace) => (5, 5, 0),
             Record::Stopped(Limit::SharedMemory) => (5, 6, 0),
             Record::Stopped(Limit::Processes) => (5, 7, 0),
+            Record::Stopped(Limit::FreeFiles) => (5, 8, 0),
             Record::Stopped(_) => (5, 0, 0),
             Record::InGroup => (6, 0, 0),
             Record::NotObserved(errno) => (7, 0, errno),
             Record::Executing(number) => (9, 0, number),
             Record::PartialProc => (10, 0, 0),
+            Record::NotMeasured(errno) => (11, 0, errno),
+            Record::PeakMemory(kib) => (12, 0, kib),
         };
         let mut bytes = [kind, detail, 0, 0, 0, 0, 0, 0];
         bytes[4..].copy_from_slice(&value.to_le_bytes());
@@ -86,8 +94,11 @@ impl Record {
             (5, 5) => Some(Record::Stopped(Limit::FreeSpace)),
             (5, 6) => Some(Record::Stopped(Limit::SharedMemory)),
             (5, 7) => Some(Record::Stopped(Limit::Processes)),
+            (5, 8) => Some(Record::Stopped(Limit::FreeFiles)),
             (6, _) => Some(Record::InGroup),
+            (11, _) => Some(Record::NotMeasured(value)),
             (10, _) => Some(Record::PartialProc),
+            (12, _) => Some(Record::PeakMemory(value)),
             (7, _) => Some(Record::NotObserved(value)),
             (8, _) => Some(Record::LeftRunning(bytes.get(1..8)?.try_into().ok()?)),
             (9, _) => Some(Record::Executing(value)),
@@ -99,6 +110,13 @@ impl Record {
     pub(super) fn send(self, pipe: BorrowedFd<'_>) {
         let bytes = self.encode();
         while let Err(Errno::INTR) = rustix::io::write(pipe, &bytes) {}
+    }
+}
+
+/// Reports how much memory the processes had that this one has waited for.
+pub(super) fn tell_peak_memory(pipe: BorrowedFd<'_>) {
+    if let Some(kib) = sys::peak_memory_of_ended() {
+        Record::PeakMemory(kib).send(pipe);
     }
 }
 
@@ -136,6 +154,8 @@ mod tests {
             Record::Stopped(Limit::FreeSpace),
             Record::Stopped(Limit::SharedMemory),
             Record::Stopped(Limit::Processes),
+            Record::Stopped(Limit::FreeFiles),
+            Record::NotMeasured(5),
             Record::InGroup,
             Record::NotObserved(16),
             Record::Executing(3),

@@ -1,6 +1,7 @@
 //! From what a call says to the file it means, seen from outside the sandbox: memory of the
 //! process, its folders by way of /proc, and path lookup below its root.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -194,6 +195,24 @@ pub(super) fn is_plain(path: &[u8]) -> bool {
         && segments.all(|segment| !segment.is_empty() && segment != b"." && segment != b"..")
 }
 
+/// An absolute path without empty and `.` segments, such as `/usr/lib/R/etc//Renviron` has; nothing for one with `..`,
+/// which means something else where a link comes before it.
+pub(super) fn plain(path: &[u8]) -> Option<Cow<'_, [u8]>> {
+    if is_plain(path) {
+        return Some(Cow::Borrowed(path));
+    }
+    let segments = || path.split(|byte| *byte == b'/');
+    if !path.starts_with(b"/") || segments().any(|segment| segment == b"..") {
+        return None;
+    }
+    let mut plain = Vec::with_capacity(path.len());
+    for segment in segments().filter(|segment| !segment.is_empty() && *segment != b".") {
+        plain.push(b'/');
+        plain.extend_from_slice(segment);
+    }
+    (!plain.is_empty()).then_some(Cow::Owned(plain))
+}
+
 /// Whether a plain path is `place` or lies below it.
 pub(super) fn is_below(path: &[u8], place: &[u8]) -> bool {
     let rest = path.strip_prefix(place);
@@ -283,6 +302,11 @@ impl Root {
             }
             Err(errno) => Err(errno),
         }
+    }
+
+    /// Opens a path that leads over no link.
+    pub(super) fn open_plainly(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        self.open_with(path, NO_LINKS, flags)
     }
 
     fn open(&self, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
@@ -595,6 +619,13 @@ mod tests {
         assert!(is_plain(b"/usr/lib"));
         for path in [&b"usr"[..], b"/usr//lib", b"/usr/../lib", b"/usr/./x", b"/"] {
             assert!(!is_plain(path), "{path:?}");
+        }
+        let tidied = |path: &'static str| plain(path.as_bytes()).map(Cow::into_owned);
+        for path in ["/usr/lib/R", "/usr/lib//R", "//usr/./lib/R/"] {
+            assert_eq!(tidied(path).as_deref(), Some(&b"/usr/lib/R"[..]), "{path}");
+        }
+        for path in ["/usr/../lib", "usr/lib", "/", ""] {
+            assert_eq!(tidied(path), None, "{path}");
         }
     }
 

@@ -48,6 +48,10 @@ pub(super) struct Use {
     pub(super) empties: bool,
 }
 
+/// Names that were not there which are kept, and the longest of them.
+const MOST_MISSING: usize = 10_000;
+const LONGEST_MISSING: usize = 512;
+
 /// Everything seen so far.
 pub(super) struct Seen {
     bounds: Observe,
@@ -57,6 +61,8 @@ pub(super) struct Seen {
     emptied: BTreeSet<Vec<u8>>,
     /// Names below the command's folder that were looked at.
     looks: BTreeSet<Vec<u8>>,
+    /// Names that were to be opened, and were not there.
+    missing: BTreeSet<Vec<u8>>,
     /// Names that something was to be renamed or linked to.
     given_names: BTreeSet<Vec<u8>>,
     looks_not_kept: u64,
@@ -80,6 +86,7 @@ impl Seen {
             files: BTreeMap::new(),
             emptied: BTreeSet::new(),
             looks: BTreeSet::new(),
+            missing: BTreeSet::new(),
             given_names: BTreeSet::new(),
             looks_not_kept: 0,
             name_bytes: 0,
@@ -155,6 +162,15 @@ impl Seen {
         let path = self.translate(asked);
         if !self.looks.contains(&path) && self.has_room(self.looks.len(), &path) {
             self.looks.insert(path);
+        }
+    }
+
+    /// Notes that somebody wanted to open a name and did not find it. Beyond a bound they are not kept: they tell
+    /// of what was different for the command, and the first ones tell enough.
+    pub(super) fn note_missing(&mut self, asked: Vec<u8>) {
+        let path = self.translate(asked);
+        if self.missing.len() < MOST_MISSING && path.len() <= LONGEST_MISSING {
+            self.missing.insert(path);
         }
     }
 
@@ -246,6 +262,7 @@ impl Seen {
             became,
             files: self.files.into_values().collect(),
             looks: paths(self.looks),
+            missing: paths(self.missing),
             given_names: paths(self.given_names),
             network: self.network.into_iter().collect(),
             randomness: self.randomness,
@@ -346,6 +363,7 @@ mod tests {
         Observe {
             most_files,
             most_programs: 1,
+            looks_at_programs: false,
         }
     }
 

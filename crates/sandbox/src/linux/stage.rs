@@ -25,7 +25,7 @@ use super::mounts::{self, Built, IdMaps, MountPlan};
 use super::report::{At, Failure, Record};
 use super::sys;
 use super::terminal::TerminalWire;
-use super::watch::{self, Elsewhere, Watched};
+use super::watch::{self, Elsewhere, Places, Watched};
 use super::{handover, ownership, storage, transfer};
 use crate::error::Layer;
 use crate::outcome::Limit;
@@ -86,6 +86,8 @@ pub(super) struct Wires {
     pub(super) null: OwnedFd,
     /// How process 1 gets into the command's control group, where there is one.
     pub(super) group: Option<GroupEntrance>,
+    /// Where the kernel tells that it ended a process of that group for want of memory.
+    pub(super) group_events: Option<OwnedFd>,
     /// What a work folder in memory needs.
     pub(super) work: Option<WorkWires>,
     /// Where the command's process sends the observer what to listen to.
@@ -123,6 +125,7 @@ impl Wires {
             }
             None => {}
         }
+        all.extend(self.group_events.as_ref().map(AsFd::as_fd));
         if let Some(work) = &self.work {
             all.extend(work.host.as_ref().map(AsFd::as_fd));
             all.push(work.hand_over.as_fd());
@@ -154,12 +157,13 @@ pub(super) fn supervise(plan: &Plan, wires: Wires) -> i32 {
                 terminal,
                 null,
                 group,
+                group_events,
                 work,
                 observer,
                 loopback,
             } = wires;
             drop((stdin, stdout, stderr, report, null, signals, terminal));
-            drop((group, work, observer, loopback));
+            drop((group, group_events, work, observer, loopback));
             end_with(init, control)
         }
         Err(Failure(layer, errno)) => {
@@ -270,6 +274,7 @@ fn init(plan: &Plan, wires: &Wires, maps: &IdMaps, is_in_group: bool) -> i32 {
         Ok(record) => record,
         Err(Failure(layer, errno)) => Record::SetUpFailed(layer, errno.raw_os_error()),
     };
+    super::report::tell_peak_memory(wires.report.as_fd());
     outcome.send(wires.report.as_fd());
     0
 }
@@ -343,11 +348,17 @@ fn try_init(
     }
     drop((ready, mapped, is_mapped, terminal));
     let mut kept = vec![wires.report.as_fd(), wires.signals.as_fd(), folder.as_fd()];
+    kept.extend(wires.group_events.as_ref().map(AsFd::as_fd));
     kept.extend(elsewhere.folders.iter().map(AsFd::as_fd));
     kept.extend(elsewhere.shared_memory.as_ref().map(AsFd::as_fd));
     sys::close_all_but(&kept).at(Layer::Process)?;
     let pipes = (wires.report.as_fd(), wires.signals.as_fd());
-    watch::watch(child, &plan.watched, &folder, &elsewhere, pipes).at(Layer::Process)
+    let places = Places {
+        folder: &folder,
+        elsewhere: &elsewhere,
+        group_events: wires.group_events.as_ref(),
+    };
+    watch::watch(child, &plan.watched, places, pipes).at(Layer::Process)
 }
 
 /// Hands the work folder in memory (or the layer) over to the caller and puts in it what the

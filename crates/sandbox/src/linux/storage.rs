@@ -5,13 +5,12 @@
 //! users alike. Larger folders would take more memory than a machine can be expected to spare;
 //! they stay on the caller's disk, where no bound can be had without a quota, and are watched.
 
-use std::fs;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 use rustix::fs::StatVfs;
 
-use crate::limits::{Limits, MOST_IN_MEMORY};
+use crate::limits::{Limits, MOST_IN_MEMORY, machine_memory};
 use crate::outcome::Limit;
 
 /// Files take whole pages; this is room for the last pages of a thousand of them. What exactly
@@ -84,17 +83,6 @@ pub(super) fn can_hold_layers(folder: &Path) -> bool {
     rustix::fs::statfs(folder).is_ok_and(|found| found.f_type != OVERLAYFS)
 }
 
-/// The memory that this machine has.
-pub(crate) fn machine_memory() -> u64 {
-    let known = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = known
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"));
-    let kilobytes =
-        line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kilobytes.map_or(1 << 30, |count| count << 10)
-}
-
 /// The limit that a folder in memory has reached, if any.
 pub(super) fn find_full(folder: BorrowedFd<'_>) -> Option<Limit> {
     rustix::fs::fstatvfs(folder)
@@ -103,7 +91,8 @@ pub(super) fn find_full(folder: BorrowedFd<'_>) -> Option<Limit> {
 }
 
 fn judge(stat: &StatVfs) -> Option<Limit> {
-    if stat.f_ffree == 0 {
+    // Without a number of files that it can hold it says none of either.
+    if stat.f_files > 0 && stat.f_ffree == 0 {
         return Some(Limit::WorkFiles);
     }
     (stat.f_bfree.saturating_mul(stat.f_frsize) < NEARLY_NOTHING).then_some(Limit::WorkBytes)

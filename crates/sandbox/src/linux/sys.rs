@@ -1,5 +1,5 @@
 //! The system calls that have no safe wrapper in the crates we use: fork, clone3, execve,
-//! close_range, mount_setattr, unshare, raising an interface, signal dispositions, and what is done to a terminal
+//! close_range, mount_setattr, unshare, raising an interface, used memory, signal dispositions, and what is done to a terminal
 //! in a signal's handler.
 //!
 //! Invariant of [`spawn_child`]: the closure runs in a process with one thread, and that process
@@ -33,6 +33,26 @@ impl Drop for ExitGuard {
     fn drop(&mut self) {
         exit_now(CHILD_PANICKED)
     }
+}
+
+/// How much more memory than this process a command's process must have had for it to count, in KiB: until it
+/// executes its program, it is a copy of this one, which may grow a little.
+const OF_A_COPY: i64 = 1 << 10;
+
+/// The most resident memory that one of the processes had that this one waited for, with those that they waited for, in
+/// KiB; nothing if that may be what they had as copies of this one.
+pub(super) fn peak_memory_of_ended() -> Option<i32> {
+    let ended = peak_memory(libc::RUSAGE_CHILDREN)?;
+    let own = peak_memory(libc::RUSAGE_SELF)?;
+    (ended > own + OF_A_COPY).then(|| i32::try_from(ended).unwrap_or(i32::MAX))
+}
+
+fn peak_memory(who: libc::c_int) -> Option<i64> {
+    // SAFETY: all zeros is a valid value of this plain structure.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes a whole structure to where the reference says.
+    let answer = unsafe { libc::getrusage(who, &mut usage) };
+    (answer == 0).then_some(usage.ru_maxrss)
 }
 
 /// Forks; the child runs `work` and ends with the code it returns.

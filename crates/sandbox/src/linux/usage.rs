@@ -1,11 +1,13 @@
 //! Counts what a folder holds, as far as a bound: whether a command has written too much.
 
+use std::ffi::CStr;
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, FileType, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Statx, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
-use super::opening::{DEEPEST, names_in, open_folder};
+use super::opening::{DEEPEST, OpenedFolder, open_folder};
 use super::storage::ROUNDING;
 use crate::limits::Limits;
 use crate::outcome::Limit;
@@ -22,6 +24,8 @@ pub(super) struct Usage {
     pub(super) disk_bytes: u64,
     /// Whether folders are nested deeper than [`DEEPEST`]; the counts are incomplete then.
     pub(super) is_too_deep: bool,
+    /// Folders that could not be looked into: their owner closes them again and again. The counts are incomplete.
+    pub(super) unreadable: u64,
 }
 
 /// How much a folder may hold. Lengths and space are bounded apart: a copy of a folder may begin with files that
@@ -81,46 +85,122 @@ impl Bounds {
 /// Counts what is below `folder`, and stops once a bound is passed: the answer is then only
 /// good for being too much. What vanishes while one looks is not counted.
 pub(super) fn measure(folder: &OwnedFd, bounds: Bounds) -> Result<Usage, Errno> {
-    let mut usage = Usage::default();
-    measure_below(folder, 0, bounds, &mut usage)?;
-    Ok(usage)
+    let mut count = Count::new(bounds, None);
+    count.add(folder)?;
+    match count.usage.unreadable {
+        0 => Ok(count.usage),
+        _ => Err(Errno::ACCESS),
+    }
 }
 
-fn measure_below(
-    folder: &OwnedFd,
-    depth: usize,
+/// How often one looks at what cannot wait while a folder is counted.
+const GLANCE: Duration = Duration::from_millis(20);
+/// How many entries are counted between two looks at the clock.
+const AT_A_TIME: u32 = 64;
+
+/// Counts several folders together.
+pub(super) struct Count<'a> {
+    pub(super) usage: Usage,
     bounds: Bounds,
-    usage: &mut Usage,
-) -> Result<(), Errno> {
-    for name in names_in(folder)? {
-        let stat = match rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(Errno::NOENT) => continue,
-            other => other?,
-        };
-        usage.entries += 1;
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        if kind == FileType::RegularFile {
-            usage.apparent_bytes = usage.apparent_bytes.saturating_add(length(&stat));
-        }
-        let blocks = u64::try_from(stat.st_blocks).unwrap_or(0);
-        usage.disk_bytes = usage.disk_bytes.saturating_add(blocks.saturating_mul(512));
-        usage.is_too_deep |= kind == FileType::Directory && depth >= DEEPEST;
-        if bounds.breach(usage).is_some() {
-            return Ok(());
-        }
-        if kind == FileType::Directory {
-            match open_folder(folder, &name, &stat) {
-                Ok(below) => measure_below(&below, depth + 1, bounds, usage)?,
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                Err(errno) => return Err(errno),
-            }
+    /// Whether there is something more urgent than counting on.
+    is_urgent: Option<&'a mut dyn FnMut() -> bool>,
+    looked: Instant,
+    entries: u32,
+    is_stopped: bool,
+}
+
+impl<'a> Count<'a> {
+    pub(super) fn new(bounds: Bounds, is_urgent: Option<&'a mut dyn FnMut() -> bool>) -> Count<'a> {
+        Count {
+            usage: Usage::default(),
+            bounds,
+            is_urgent,
+            looked: Instant::now(),
+            entries: 0,
+            is_stopped: false,
         }
     }
-    Ok(())
+
+    /// Counts what is below `folder`. Once a bound is passed, or something is more urgent, no more is counted.
+    pub(super) fn add(&mut self, folder: &OwnedFd) -> Result<(), Errno> {
+        self.add_below(folder, 0)
+    }
+
+    fn add_below(&mut self, folder: &OwnedFd, depth: usize) -> Result<(), Errno> {
+        let entries = match Dir::read_from(folder) {
+            Err(Errno::ACCESS | Errno::PERM) => return self.skip(),
+            other => other?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name == c"." || name == c".." {
+                continue;
+            }
+            let found = match look_at(folder, name) {
+                Err(Errno::NOENT) => continue,
+                Err(Errno::ACCESS | Errno::PERM) => return self.skip(),
+                other => other?,
+            };
+            // What is shown at a place in it, such as an input in /tmp, was not written there.
+            if found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
+                continue;
+            }
+            let kind = FileType::from_raw_mode(found.stx_mode.into());
+            self.add_entry(kind, &found, depth);
+            if self.is_over() {
+                return Ok(());
+            }
+            if kind == FileType::Directory {
+                match open_below(folder, name) {
+                    Ok(below) => self.add_below(&below, depth + 1)?,
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+                    Err(Errno::ACCESS | Errno::PERM) => self.skip()?,
+                    Err(errno) => return Err(errno),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self) -> Result<(), Errno> {
+        self.usage.unreadable += 1;
+        Ok(())
+    }
+
+    fn add_entry(&mut self, kind: FileType, found: &Statx, depth: usize) {
+        let usage = &mut self.usage;
+        usage.entries += 1;
+        if kind == FileType::RegularFile {
+            usage.apparent_bytes = usage.apparent_bytes.saturating_add(found.stx_size);
+        }
+        let bytes = found.stx_blocks.saturating_mul(512);
+        usage.disk_bytes = usage.disk_bytes.saturating_add(bytes);
+        usage.is_too_deep |= kind == FileType::Directory && depth >= DEEPEST;
+    }
+
+    /// Whether to count no more.
+    fn is_over(&mut self) -> bool {
+        self.entries += 1;
+        if let Some(is_urgent) = &mut self.is_urgent
+            && self.entries.is_multiple_of(AT_A_TIME)
+            && self.looked.elapsed() >= GLANCE
+        {
+            self.is_stopped |= is_urgent();
+            self.looked = Instant::now();
+        }
+        self.is_stopped || self.bounds.breach(&self.usage).is_some()
+    }
 }
 
-fn length(stat: &Stat) -> u64 {
-    u64::try_from(stat.st_size).unwrap_or(0)
+fn look_at(folder: &OwnedFd, name: &CStr) -> Result<Statx, Errno> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+    rustix::fs::statx(folder, name, flags, StatxFlags::BASIC_STATS)
+}
+
+fn open_below(folder: &OwnedFd, name: &CStr) -> Result<OpenedFolder, Errno> {
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    open_folder(folder, name, &stat)
 }
 
 #[cfg(test)]
@@ -149,5 +229,23 @@ mod tests {
         fs::create_dir_all(&deep).unwrap();
         let usage = measure(&open(folder.path()), Bounds::NONE).unwrap();
         assert!(usage.is_too_deep);
+    }
+
+    #[test]
+    fn count_of_several_folders_goes_on_where_the_last_ended_and_stops_for_what_is_urgent() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..1000 {
+            fs::write(folder.path().join(number.to_string()), "").unwrap();
+        }
+        let open = open(folder.path());
+        let mut count = Count::new(Bounds::NONE, None);
+        count.add(&open).unwrap();
+        count.add(&open).unwrap();
+        assert_eq!(count.usage.entries, 2000);
+        let mut is_urgent = || true;
+        let mut count = Count::new(Bounds::NONE, Some(&mut is_urgent));
+        count.looked = Instant::now().checked_sub(GLANCE).unwrap();
+        count.add(&open).unwrap();
+        assert_eq!(count.usage.entries, u64::from(AT_A_TIME));
     }
 }

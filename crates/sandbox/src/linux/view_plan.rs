@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CString, OsStr};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::mounts::{READ_ONLY, c_string, look_error};
 use super::top_layer::{self, Top};
@@ -197,8 +197,8 @@ impl<'a> Planner<'a> {
         // Named over a link: the link, and what it leads to if nothing else shows that.
         if !self.shows_already(&place.inside, place) {
             let target = match fs::read_link(&place.inside) {
-                Ok(target) => target,
-                Err(_) => real.clone(),
+                Ok(target) if self.is_straight(&place.inside, &target, &real) => target,
+                _ => real.clone(),
             };
             let target = c_string(target.as_os_str())?;
             self.steps
@@ -213,6 +213,21 @@ impl<'a> Planner<'a> {
         }
         self.points.insert(real.clone());
         self.visit(&real, &sources, place)
+    }
+
+    /// Whether a link leads to a file or folder over nothing that the command does not see, such as another link.
+    fn is_straight(&self, link: &Path, target: &Path, real: &Path) -> bool {
+        let mut next = link.parent().unwrap_or(link).to_owned();
+        for part in target.components() {
+            match part {
+                Component::ParentDir => {
+                    next.pop();
+                }
+                Component::CurDir => {}
+                other => next.push(other),
+            }
+        }
+        next == real || self.view.shows(&next)
     }
 
     /// Whether what is at a path of the host is shown there by the place around it, with the same rights.

@@ -82,6 +82,19 @@ const LOOKING: &[(c_long, Option<u32>)] = &[
     (libc::SYS_faccessat2, Some(3)),
     (libc::SYS_readlinkat, None),
     (libc::SYS_mkdirat, None),
+    // What gets other rights, times or attributes was there.
+    (libc::SYS_fchmodat, None),
+    (metadata::FCHMODAT2, Some(3)),
+    (libc::SYS_fchownat, Some(4)),
+    (libc::SYS_utimensat, None),
+    (libc::SYS_setxattr, None),
+    (libc::SYS_lsetxattr, None),
+    (libc::SYS_getxattr, None),
+    (libc::SYS_lgetxattr, None),
+    (libc::SYS_listxattr, None),
+    (libc::SYS_llistxattr, None),
+    (libc::SYS_removexattr, None),
+    (libc::SYS_lremovexattr, None),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_stat, None),
     #[cfg(target_arch = "x86_64")]
@@ -92,6 +105,16 @@ const LOOKING: &[(c_long, Option<u32>)] = &[
     (libc::SYS_readlink, None),
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_mkdir, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chown, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_lchown, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_utime, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_utimes, None),
 ];
 
 /// The filter that tells of changes of rights, owners and times, and of everything else if `watched` is

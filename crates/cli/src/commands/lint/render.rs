@@ -8,7 +8,7 @@ use runseal_core::hidden::one_line;
 use runseal_kernel::find::Place;
 use runseal_kernel::rules::{Rule, Severity};
 
-use super::{Linted, Remark};
+use super::{Asked, Linted, Remark};
 
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -23,17 +23,21 @@ pub(super) fn human(linted: &[Linted], unread: usize, explain: bool) -> String {
             // Writing into a string cannot fail.
             let _ = writeln!(
                 text,
-                "{}: {}: {} {}",
+                "{}: {}: {} {}{}",
                 one_line(&remark.path),
                 remark.place,
                 rule.severity.name(),
-                rule.id
+                rule.id,
+                match remark.is_of_assessor() {
+                    true => " (an assessor's word)",
+                    false => "",
+                }
             );
             let _ = writeln!(text, "  {}", one_line(&remark.message));
             let _ = writeln!(text, "  why: {}", rule.reason);
             let _ = writeln!(text, "  do:  {}", rule.advice);
         }
-        for line in waiver_lines(file) {
+        for line in waiver_lines(file).into_iter().chain(assessor_line(file)) {
             let _ = writeln!(
                 text,
                 "{}",
@@ -59,8 +63,9 @@ pub(super) fn human(linted: &[Linted], unread: usize, explain: bool) -> String {
     };
     let _ = writeln!(
         text,
-        "{} to ask, {} to note, {} accepted{not_read}",
+        "{} to ask{}, {} to note, {} accepted{not_read}",
         count(Severity::Ask),
+        shares(linted),
         count(Severity::Note),
         linted
             .iter()
@@ -68,6 +73,38 @@ pub(super) fn human(linted: &[Linted], unread: usize, explain: bool) -> String {
             .sum::<usize>()
     );
     text
+}
+
+/// How many of the questions are whose, if any is an assessor's.
+fn shares(linted: &[Linted]) -> String {
+    let remarks = linted.iter().flat_map(|file| &file.remarks);
+    let asked: Vec<&Remark> = remarks.filter(|remark| remark.finding.asks()).collect();
+    let said = asked
+        .iter()
+        .filter(|remark| remark.is_of_assessor())
+        .count();
+    match said {
+        0 => String::new(),
+        said => format!(
+            " ({} by rules, {said} on an assessor's word)",
+            asked.len() - said
+        ),
+    }
+}
+
+/// What became of asking an assessor about a file.
+fn assessor_line(file: &Linted) -> Option<String> {
+    let Asked { by, said } = file.asked.as_ref()?;
+    Some(match said {
+        Err(_) => format!("{by} GAVE NO ANSWER that could be used; only the rules have looked"),
+        Ok(said) => {
+            let unseen = said.coverage.filter(|coverage| coverage.unseen > 0);
+            let unseen = unseen.map_or(String::new(), |coverage| {
+                format!("; {}", coverage.describe())
+            });
+            format!("{by} found {} more{unseen}", said.added)
+        }
+    })
 }
 
 /// Accepted findings with their reasons, waivers that match nothing, and assessors' findings that
@@ -105,7 +142,7 @@ fn waiver_lines(file: &Linted) -> Vec<String> {
     lines
 }
 
-/// `{"ok", "findings": […], "accepted": […], "unused_waivers": […]}`.
+/// `{"ok", "findings": […], "accepted": […], "unused_waivers": […]}`, and `assessed` if somebody was asked.
 pub(super) fn json(linted: &[Linted], explain: bool) -> Value {
     let findings = linted
         .iter()
@@ -137,12 +174,50 @@ pub(super) fn json(linted: &[Linted], explain: bool) -> Value {
                 ])
             })
     });
-    Value::object([
-        ("ok", Value::from(!linted.iter().any(Linted::asks))),
+    let is_open = |file: &Linted| file.asks() || file.failure().is_some();
+    let mut answer = Value::object([
+        ("ok", Value::from(!linted.iter().any(is_open))),
         ("findings", Value::array(findings)),
         ("accepted", Value::array(accepted)),
         ("unused_waivers", Value::array(unused)),
-    ])
+    ]);
+    let assessed: Vec<Value> = linted.iter().filter_map(assessed_json).collect();
+    if !assessed.is_empty() {
+        answer.insert("assessed", Value::array(assessed));
+    }
+    answer
+}
+
+/// Who was asked about a file, and how much of it that one was shown; or why there is no answer.
+fn assessed_json(file: &Linted) -> Option<Value> {
+    let Asked { by, said } = file.asked.as_ref()?;
+    let mut value = Value::object([
+        ("path", Value::from(file.source.path.as_str())),
+        ("by", Value::from(by.as_str())),
+        ("answered", Value::from(said.is_ok())),
+    ]);
+    match said {
+        Err(error) => {
+            let error = Value::object([("code", error.code()), ("message", error.text())]);
+            value.insert("error", error);
+        }
+        Ok(said) => {
+            let left_out = said
+                .left_out
+                .iter()
+                .map(|reason| Value::from(reason.as_str()));
+            value.insert("findings", said.added);
+            value.insert("repeated", said.repeated);
+            value.insert("left_out", Value::array(left_out));
+            if let Some(coverage) = said.coverage {
+                value.insert("questions", coverage.questions);
+                value.insert("pairs", coverage.pairs);
+                value.insert("pairs_not_seen", coverage.unseen);
+                value.insert("seen_within", coverage.reach);
+            }
+        }
+    }
+    Some(value)
 }
 
 fn finding_json(remark: &Remark, explain: bool) -> Value {
@@ -152,6 +227,7 @@ fn finding_json(remark: &Remark, explain: bool) -> Value {
         ("rule_id", Value::from(rule.id.as_str())),
         ("kind", Value::from(rule.kind.name())),
         ("severity", Value::from(rule.severity.name())),
+        ("by", Value::from(remark.by())),
         ("quote", Value::from(remark.finding.quote(0))),
         ("place", Value::from(remark.place.as_str())),
         ("message", Value::from(remark.message.as_str())),
@@ -230,15 +306,38 @@ pub(super) fn sarif(linted: &[Linted]) -> Value {
                 Value::from(index.get(rule.id.as_str()).copied().unwrap_or(0)),
             ),
             ("locations", Value::array([location])),
+            ("properties", Value::object([("by", remark.by())])),
         ])
     });
     let mut driver = Value::object([("name", "runseal"), ("version", env!("CARGO_PKG_VERSION"))]);
     driver.insert("rules", Value::array(descriptors));
-    let run = Value::object([
+    let mut run = Value::object([
         ("columnKind", Value::from("utf16CodeUnits")),
         ("results", Value::array(results)),
         ("tool", Value::object([("driver", driver)])),
     ]);
+    let asked = linted.iter().filter(|file| file.asked.is_some());
+    let notifications: Vec<Value> = asked
+        .filter_map(|file| {
+            let line = format!("{}: {}", file.source.path, assessor_line(file)?);
+            let level = match file.failure() {
+                Some(_) => "error",
+                None => "note",
+            };
+            Some(Value::object([
+                ("level", Value::from(level)),
+                ("message", text(&line)),
+            ]))
+        })
+        .collect();
+    if !notifications.is_empty() {
+        let is_done = linted.iter().all(|file| file.failure().is_none());
+        let invocation = Value::object([
+            ("executionSuccessful", Value::from(is_done)),
+            ("toolExecutionNotifications", Value::array(notifications)),
+        ]);
+        run.insert("invocations", Value::array([invocation]));
+    }
     Value::object([
         ("$schema", Value::from(SARIF_SCHEMA)),
         ("version", Value::from("2.1.0")),

@@ -184,15 +184,24 @@ pub(super) fn is_given_in_part(view: &BundleView<'_>) -> bool {
     !read_tree(view).unresolved.is_empty()
 }
 
-/// The terminal nodes that have an id, by id.
-fn terminal_nodes<'a>(view: &BundleView<'a>) -> BTreeMap<String, Part<'a>> {
-    let list = top(view.root).elements("terminal_nodes").into_iter();
-    list.filter_map(|node| Some((node.text("id")?, node)))
-        .collect()
+/// The terminal nodes that have an id, by id; several where one is listed twice.
+fn terminal_nodes<'a>(view: &BundleView<'a>) -> BTreeMap<String, Vec<Part<'a>>> {
+    let mut found: BTreeMap<String, Vec<Part<'a>>> = BTreeMap::new();
+    for node in top(view.root).elements("terminal_nodes") {
+        if let Some(id) = node.text("id") {
+            found.entry(id).or_default().push(node);
+        }
+    }
+    found
 }
 
 /// Recursion depth is bounded by the reader's limit on brackets: a child given as an id is a leaf.
-fn descend(node: &Part<'_>, depth: usize, terminal: &BTreeMap<String, Part<'_>>, tree: &mut Tree) {
+fn descend(
+    node: &Part<'_>,
+    depth: usize,
+    terminal: &BTreeMap<String, Vec<Part<'_>>>,
+    tree: &mut Tree,
+) {
     tree.nodes += 1;
     tree.depth = tree.depth.max(depth);
     let Some(children) = node.list("children") else {
@@ -329,7 +338,9 @@ pub(super) fn check_tree(view: &BundleView<'_>, findings: &mut Findings) {
         terminal: &terminal,
         seen: BTreeMap::new(),
     };
-    if let Some(root) = findings.need(top(view.root).member("root_node")) {
+    let root = top(view.root).member("root_node");
+    let root = root.filter(|root| root.node.kind() == Kind::Object);
+    if let Some(root) = findings.need(root) {
         walk.check_node(&root, &Some(None), findings);
     }
     for node in top(view.root).needed("terminal_nodes", findings) {
@@ -346,7 +357,7 @@ pub(super) fn check_tree(view: &BundleView<'_>, findings: &mut Findings) {
 type Parent = Option<Option<String>>;
 
 struct TreeWalk<'t, 'a> {
-    terminal: &'t BTreeMap<String, Part<'a>>,
+    terminal: &'t BTreeMap<String, Vec<Part<'a>>>,
     seen: BTreeMap<String, JsonPath>,
 }
 
@@ -373,8 +384,11 @@ impl TreeWalk<'_, '_> {
             for child in node.needed("children", findings) {
                 self.check_node(&child, &id.clone().map(Some), findings);
             }
-        } else if let Some(terminal) = id.and_then(|id| self.terminal.get(&id)) {
-            check_parent(terminal, parent, findings);
+        } else {
+            let terminal = id.and_then(|id| self.terminal.get(&id));
+            for terminal in terminal.into_iter().flatten() {
+                check_parent(terminal, parent, findings);
+            }
         }
     }
 }

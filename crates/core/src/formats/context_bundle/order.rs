@@ -120,7 +120,7 @@ pub(super) fn check_inner_lists(view: &BundleView<'_>, findings: &mut Findings) 
             .filter_map(|child| findings.need(id(child)))
             .collect();
         check_sorted(node.place.then("children"), &ids, by_text, findings);
-        if place == Where::Tree {
+        if place != Where::Terminal {
             check_question_list(&node, findings);
         }
         if let Some(split) = split_of(&node) {

@@ -11,7 +11,8 @@ use crate::digest::Digest;
 use crate::normalize::{normalize_constraint, normalize_goal};
 use crate::verify::Findings;
 
-/// BS24: the bundle's questions are those of its nodes, each once.
+/// BS24: the bundle's questions are those of its nodes, each once. What cannot be read may ask a question, too: whether
+/// a listed one is asked is only compared if all nodes and their questions are known.
 pub(super) fn check_questions_of_nodes(view: &BundleView<'_>, findings: &mut Findings) {
     let mut asked: BTreeMap<String, (JsonPath, BTreeSet<Option<Digest>>)> = BTreeMap::new();
     let mut is_whole = !is_given_in_part(view);
@@ -29,7 +30,6 @@ pub(super) fn check_questions_of_nodes(view: &BundleView<'_>, findings: &mut Fin
             }
         }
     }
-    // What cannot be read may ask the question, too.
     is_whole &= !findings.is_incomplete();
     let Some(listed) = findings.need(top(view.root).list("unresolved_questions")) else {
         return;
@@ -78,7 +78,12 @@ pub(super) fn check_leaves_of_complete(view: &BundleView<'_>, findings: &mut Fin
         return;
     }
     for (node, place) in nodes(view.root, findings) {
-        if place == Where::Tree && !is_leaf(&node) {
+        let counts = match place {
+            Where::Tree => is_leaf(&node),
+            Where::Terminal => true,
+            Where::BelowTerminal => false,
+        };
+        if !counts {
             continue;
         }
         let status = findings.need(node.text("status"));
@@ -108,7 +113,8 @@ pub(super) fn check_normalized(view: &BundleView<'_>, findings: &mut Findings) {
     for (part, name) in nodes.chain(outputs) {
         let mut seen = BTreeSet::new();
         for constraint in part.needed(name, findings) {
-            let Some(text) = findings.need(constraint.node.as_lossy_str()) else {
+            findings.need(constraint.node.is_string().then_some(()));
+            let Some(text) = constraint.node.as_str() else {
                 continue;
             };
             check_text(&constraint, normalize_constraint, findings);

@@ -69,11 +69,12 @@ pub(super) fn top(root: Node<'_>) -> Part<'_> {
     }
 }
 
-/// Whether a node is in the tree or in the flat list of terminal nodes.
+/// Whether a node is in the tree, in the flat list of terminal nodes, or below one of these, where none belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
     Tree,
     Terminal,
+    BelowTerminal,
 }
 
 /// Every node that is an object: the root and all below it, then the terminal nodes and all below
@@ -102,8 +103,12 @@ fn collect<'a>(
     }
     let children = part.needed("children", findings);
     out.push((part, place));
+    let below = match place {
+        Where::Tree => Where::Tree,
+        Where::Terminal | Where::BelowTerminal => Where::BelowTerminal,
+    };
     for child in children.into_iter().filter(|child| !child.node.is_string()) {
-        collect(child, Where::Tree, out, findings);
+        collect(child, below, out, findings);
     }
 }
 

@@ -123,12 +123,12 @@ pub(super) fn check_proposal<'a>(view: &EvidenceView<'a>, findings: &mut Finding
     let actual = canonical_digest(proposal, Dialect::Kernel)
         .ok()
         .map(|digest| ContentHash::from(digest).to_string());
-    let declared = text(view.root, "proposal_hash");
-    if actual.as_deref() != declared.as_deref() {
+    let declared = findings.need(text(view.root, "proposal_hash"));
+    if let Some(declared) = declared.filter(|declared| actual.as_deref() != Some(&**declared)) {
         findings.add_difference(
             path.clone(),
             "the proposal is not the one that was executed",
-            declared.as_deref().unwrap_or("none"),
+            declared,
             actual.as_deref().unwrap_or("none"),
         );
     }
@@ -200,10 +200,11 @@ fn find_action_fault(planned: Node<'_>, done: Node<'_>) -> Option<(&'static str,
         "test" => "test",
         _ => return None,
     };
-    if text(done, "action").as_deref() != Some(word) {
+    if text(done, "action").is_some_and(|action| action != word) {
         return Some(("action", NOT_AS_PLANNED));
     }
-    if text(done, "path") != text(planned, "target") {
+    let both = text(done, "path").zip(text(planned, "target"));
+    if both.is_some_and(|(path, target)| path != target) {
         return Some(("path", NOT_AS_PLANNED));
     }
     if is_required(done) != is_required(planned) {
@@ -211,9 +212,13 @@ fn find_action_fault(planned: Node<'_>, done: Node<'_>) -> Option<(&'static str,
     }
     let content = text(planned, "content").filter(|_| matches!(word, "create" | "modify"));
     let is_done = text(done, "status").as_deref() == Some("success");
-    if let Some(content) = content.filter(|_| is_done)
-        && text(done, "sha256").as_deref()
-            != Some(&*ContentHash::of(content.as_bytes()).to_string())
+    let stated = match done.get("sha256") {
+        None => Some(None),
+        Some(node) if node.is_null() => Some(None),
+        Some(node) => node.as_lossy_str().map(Some),
+    };
+    if let Some((content, stated)) = content.filter(|_| is_done).zip(stated)
+        && stated.as_deref() != Some(&*ContentHash::of(content.as_bytes()).to_string())
     {
         return Some(("sha256", "it is not the hash of what the proposal writes"));
     }
@@ -229,8 +234,11 @@ fn find_test_fault(planned: Node<'_>, done: Node<'_>) -> Option<(&'static str, &
     let Some(actual) = text(done, "actual") else {
         return has_passed.then_some(("passed", "nothing says what was found"));
     };
-    let code = done.get("exit_code").and_then(|node| node.as_number());
-    let code = code.and_then(|code| code.to_exact_i64());
+    let code = done.get("exit_code").filter(|code| !code.is_null());
+    if kind == "command_success" && code.is_some_and(|code| code.as_number().is_none()) {
+        return None;
+    }
+    let code = code.and_then(|code| code.as_number()?.to_exact_i64());
     let meets = match kind.as_ref() {
         "command_success" => {
             if code.is_some_and(|code| code.to_string() != actual) {

@@ -357,25 +357,29 @@ fn check_results(
     }
 }
 
-/// Derives the status from the results.
-fn derive_status(view: &EvidenceView<'_>) -> &'static str {
-    let actions = results(view, "action_results");
-    let status = |node: &Node<'_>| text(*node, "status").unwrap_or_default().into_owned();
-    let is_fine = |node: &Node<'_>| {
-        let code = node.get("exit_code").and_then(|code| code.as_number());
-        matches!(status(node).as_str(), "success" | "skipped")
-            && code.is_none_or(|code| code.to_f64() == 0.0)
-    };
-    let tests = results(view, "test_results");
-    let has_passed =
-        |node: &Node<'_>| node.get("passed").and_then(|node| node.as_bool()) == Some(true);
-    if actions.iter().all(is_fine) && tests.iter().all(has_passed) {
-        "complete"
-    } else if actions.iter().any(|node| status(node) == "success") {
-        "partial"
-    } else {
-        "failed"
+/// Derives the status from the results; `None` if one of them lacks its part of it, which EV2 or EV3 reports.
+fn derive_status(view: &EvidenceView<'_>) -> Option<&'static str> {
+    let (mut is_complete, mut has_success) = (true, false);
+    for action in results(view, "action_results") {
+        let status = text(action, "status")?;
+        let code = action.get("exit_code").filter(|code| !code.is_null());
+        if !is_integer_or_null(code) {
+            return None;
+        }
+        let code = code.and_then(|code| code.as_number());
+        let is_fine = matches!(&*status, "success" | "skipped")
+            && code.is_none_or(|code| code.to_f64() == 0.0);
+        is_complete &= is_fine;
+        has_success |= status == "success";
     }
+    for test in results(view, "test_results") {
+        is_complete &= test.get("passed")?.as_bool()?;
+    }
+    Some(match (is_complete, has_success) {
+        (true, _) => "complete",
+        (false, true) => "partial",
+        (false, false) => "failed",
+    })
 }
 
 fn check_status(view: &EvidenceView<'_>, findings: &mut Findings) {
@@ -389,8 +393,8 @@ fn check_status(view: &EvidenceView<'_>, findings: &mut Findings) {
         );
         return;
     }
-    let derived = derive_status(view);
-    if declared != derived {
+    let derived = findings.need(derive_status(view));
+    if let Some(derived) = derived.filter(|derived| declared != *derived) {
         findings.add_difference(
             JsonPath::ROOT.then("status"),
             "the results say otherwise",

@@ -393,8 +393,12 @@ fn check_root_hash(view: &BundleView<'_>, findings: &mut Findings) {
 fn gate_bundle_id(view: &BundleView<'_>) -> Gate {
     match view.read() {
         None => Gate::NotRun(NO_MANIFEST),
-        Some(manifest) if manifest.computed_id.is_none() => {
-            Gate::NotRun("bundle_id or hashes.root_hash is missing")
+        Some(manifest)
+            if manifest.bundle_id.is_none()
+                || manifest.root_hash.is_none()
+                || manifest.computed_id.is_none() =>
+        {
+            Gate::NotRun("bundle_id or hashes.root_hash is missing or not a digest")
         }
         Some(_) => Gate::Ready,
     }

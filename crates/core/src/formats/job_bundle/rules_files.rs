@@ -177,11 +177,14 @@ pub(super) fn check_forbidden(view: &BundleView<'_>, findings: &mut Findings) {
 }
 
 fn check_paths(manifest: &Manifest<'_>, findings: &mut Findings) {
-    let has_path =
-        |artifact: Artifact<'_>| artifact.is_in_place() || artifact.elsewhere().is_some();
+    let has_path = |artifact: Artifact<'_>| {
+        artifact.is_in_place() || (artifact.key().is_some() && artifact.elsewhere().is_some())
+    };
     let has_all = manifest.has_artifacts() && manifest.artifacts().all(has_path);
     findings.need(has_all.then_some(()));
-    for (at, artifact) in manifest.artifacts().enumerate() {
+    // JB2 reports an artifact without an id, which has no place.
+    let artifacts = manifest.artifacts().enumerate();
+    for (at, artifact) in artifacts.filter(|(_, artifact)| artifact.key().is_some()) {
         if let Some(path) = &artifact.elsewhere() {
             let fault = path_fault(path);
             let id = artifact.artifact_id();

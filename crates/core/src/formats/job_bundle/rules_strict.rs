@@ -7,7 +7,9 @@ use super::op::Op;
 use super::redactable::{REDACTABLE, REDACTION_MEMBER};
 use super::rules::{BundleView, NO_MANIFEST};
 use super::slice::parse_slice;
-use crate::canon::{Dialect, JsonPath, NoCanonicalForm, Node, ReadOptions, compare_canonical};
+use crate::canon::{
+    Dialect, JsonPath, Kind, NoCanonicalForm, Node, ReadOptions, compare_canonical,
+};
 use crate::digest::Digest;
 use crate::verify::{Findings, Gate};
 
@@ -153,6 +155,7 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
     }
     if outline
         .get("provenance")
+        .filter(|provenance| provenance.kind() == Kind::Object)
         .is_some_and(|provenance| !provenance.is_empty() && !is_commitment(provenance))
     {
         findings.add(

@@ -140,13 +140,18 @@ pub(super) fn check_held_prompts(view: &ModelIoView<'_>, findings: &mut Findings
         let actual = prompt
             .as_lossy_str()
             .map(|prompt| ContentHash::of(prompt.as_bytes()).to_string());
-        let declared = text(node, "prompt_hash");
-        if actual.is_none() || actual.as_deref() != declared.as_deref() {
+        let Some(actual) = actual else {
+            // No other rule asks for its type.
+            findings.add(place(at, PROMPT_CONTENT), "the prompt is not a text");
+            continue;
+        };
+        let declared = findings.need(text(node, "prompt_hash"));
+        if let Some(declared) = declared.filter(|declared| *declared != actual) {
             findings.add_difference(
                 place(at, PROMPT_CONTENT),
                 "the prompt is not the one that prompt_hash states",
-                declared.as_deref().unwrap_or("none"),
-                actual.as_deref().unwrap_or("not a text"),
+                declared,
+                actual,
             );
         }
     }

@@ -213,11 +213,14 @@ fn is_required(result: Node<'_>) -> bool {
     flag(result, "required") != Some(false)
 }
 
-/// Whether an action failed; `None` if its status is missing.
+/// Whether an action failed; `None` if its status is missing, or its exit code is neither a number nor null.
 fn has_failed(result: Node<'_>) -> Option<bool> {
     let status = text(result, "status")?;
     let is_command = text(result, "action").as_deref() == Some("execute");
-    let code = number(result, "exit_code").unwrap_or(0.0);
+    let code = match result.get("exit_code").filter(|code| !code.is_null()) {
+        None => 0.0,
+        Some(code) => code.as_number()?.to_f64(),
+    };
     Some(!matches!(&*status, "success" | "skipped") || (is_command && code != 0.0))
 }
 
@@ -316,8 +319,9 @@ fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, finding
         .collect();
     let execution = execution(run);
     // What an output lacks may be what a result wrote, so one that lacks something is as good as none.
-    let outputs = execution.map(|execution| {
-        let outputs = given_list(execution, "outputs")?;
+    let is_executed = run.get("execution").is_none_or(|node| !node.is_null());
+    let outputs = is_executed.then(|| {
+        let outputs = given_list(execution?, "outputs")?;
         let entry = |output: Node<'_>| {
             let path = text(output, "path")?.into_owned();
             Some((path, text(output, "sha256")?.into_owned()))
@@ -432,6 +436,9 @@ fn check_operation(result: Node<'_>, operation: Node<'_>, place: Place, findings
         Some("modify") => "modify_file",
         _ => "delete_file",
     };
+    if kind != "delete_file" && findings.need(content.as_ref()).is_none() {
+        return;
+    }
     check_action_id(result, kind, content.as_deref(), place, findings);
 }
 

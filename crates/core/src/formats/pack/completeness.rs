@@ -7,7 +7,7 @@ use super::PackView;
 use super::agreement::{
     check_action_id, element, execution, flag, given_list, number, place, text, texts,
 };
-use crate::canon::{Dialect, Node, Value, canonical_digest};
+use crate::canon::{Dialect, Kind, Node, Value, canonical_digest};
 use crate::verify::{Findings, Gate, Level, Place};
 
 const RUN: &str = "run.json";
@@ -91,15 +91,22 @@ fn check_commands(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     let Some(execution) = execution(run) else {
         return;
     };
-    let has_code = |node: &Node<'_>| number(*node, "exit_code").is_some();
-    let count = |results: &[Node<'_>]| results.iter().filter(|result| has_code(result)).count();
+    // Null and absent say that nothing ended; anything else is EV2's or EV3's.
+    let has_code = |node: &Node<'_>| match node.get("exit_code").filter(|code| !code.is_null()) {
+        None => (node.kind() == Kind::Object).then_some(0),
+        Some(code) => code.as_number().map(|_| 1),
+    };
+    let count = |results: &[Node<'_>]| results.iter().map(has_code).sum::<Option<usize>>();
     let actions = given_list(evidence, "action_results");
     let tests = given_list(evidence, "test_results");
     let commands = given_list(execution, "cmd").map(|list| list.len());
     let Some(((actions, tests), commands)) = findings.need(actions.zip(tests).zip(commands)) else {
         return;
     };
-    let ran = count(&actions) + count(&tests);
+    let ran = count(&actions).zip(count(&tests));
+    let Some(ran) = findings.need(ran.map(|(actions, tests)| actions + tests)) else {
+        return;
+    };
     if commands != ran {
         findings.add_difference(
             place(RUN, &["execution", "cmd"]),

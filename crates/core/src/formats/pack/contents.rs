@@ -1,7 +1,7 @@
 //! The content of the files, by the pack document: PK3, PK4, PK5, PK8, PK9.
 
 use super::PackView;
-use crate::canon::{Dialect, JsonPath, Node, canonical_bytes};
+use crate::canon::{Dialect, JsonPath, Kind, Node, canonical_bytes};
 use crate::digest::ContentHash;
 use crate::formats::context_bundle::{BundleView, verify_bundle};
 use crate::formats::ledger::find_entry_faults;
@@ -182,7 +182,10 @@ fn find_hash_fault(root: Node<'_>, field: &str) -> Option<Fault> {
 
 /// 002 §4.6.
 fn find_policy_difference(view: &PackView<'_>, policy: Node<'_>) -> Option<String> {
-    let embedded = view.document("run.json")?.get("policy")?;
+    let is_object = |node: &Node<'_>| node.kind() == Kind::Object;
+    let embedded = view.document("run.json")?.get("policy");
+    // PK3 reports one that is no object, and the shape of the other is a fault of its own.
+    let (embedded, policy) = (embedded.filter(is_object)?, Some(policy).filter(is_object)?);
     let form = |node| canonical_bytes(node, Dialect::Kernel).ok();
     match (form(policy), form(embedded)) {
         (Some(here), Some(there)) if here == there => None,

@@ -3,11 +3,12 @@
 //! Applies to packs whose evidence includes contents. A content is in evidence.json's `contents`,
 //! or in patch.json if the plan itself wrote it; one that was too long is in `contents` as omitted.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::PackView;
 use super::agreement::{element, execution, given_list, place, text};
-use crate::canon::{JsonPath, Node};
+use crate::canon::{JsonPath, Kind, Node};
 use crate::digest::{ContentHash, Hasher};
 use crate::formats::evidence::{CONTENTS, find_content};
 use crate::limits::RUN_PRINTED_COMPARED;
@@ -29,13 +30,20 @@ pub(super) fn check_included(view: &PackView<'_>, findings: &mut Findings) {
     let (Some(evidence), Some(run)) = (view.document(EVIDENCE), view.document(RUN)) else {
         return;
     };
-    let Some(contents) = evidence.get(CONTENTS) else {
+    // EV6 reports one that is no object.
+    let contents = evidence.get(CONTENTS);
+    let is_object = |contents: &Node<'_>| contents.kind() == Kind::Object;
+    let Some(contents) = findings.need(contents.filter(is_object)) else {
         return;
     };
     let written = find_written(view);
     let mut named = BTreeSet::new();
+    // Whether every content that the run may name is known.
+    let mut names_all = true;
     let mut ask = |node: Node<'_>, member: &str, place: Place, findings: &mut Findings| {
-        let Some(hash) = text(node, member) else {
+        let stated = stated_hash(node, member);
+        names_all &= stated.is_some();
+        let Some(Some(hash)) = stated else {
             return;
         };
         let is_written = || {
@@ -53,9 +61,18 @@ pub(super) fn check_included(view: &PackView<'_>, findings: &mut Findings) {
     };
     let actions = findings.need(given_list(evidence, "action_results"));
     let tests = findings.need(given_list(evidence, "test_results"));
-    let outputs = execution(run).map(|run| findings.need(given_list(run, "outputs")));
+    // A run that was not executed has null there.
+    let outputs = match run.get("execution") {
+        Some(none) if none.is_null() => None,
+        execution => {
+            let outputs = execution.and_then(|execution| given_list(execution, "outputs"));
+            Some(findings.need(outputs))
+        }
+    };
     let lists_all = actions.is_some() && tests.is_some() && !matches!(outputs, Some(None));
+    let mut has_parts = true;
     for (at, result) in actions.into_iter().flatten().enumerate() {
+        has_parts &= text(result, "action").is_some();
         // A validation or a test names a file as it was at the time; a later step may have changed
         // it.
         let is_written = matches!(text(result, "action").as_deref(), Some("create" | "modify"));
@@ -77,9 +94,14 @@ pub(super) fn check_included(view: &PackView<'_>, findings: &mut Findings) {
     }
     let outputs = outputs.flatten().into_iter().flatten();
     for (at, output) in outputs.enumerate() {
+        has_parts &= text(output, "sha256").is_some();
         let path = JsonPath::ROOT.then("execution").then("outputs").then(at);
         ask(output, "sha256", Place::file(RUN).at(path), findings);
     }
+    let lists_all = lists_all
+        && findings
+            .need((names_all && has_parts).then_some(()))
+            .is_some();
     for (name, _) in contents.members().filter(|_| lists_all) {
         let name = name.to_lossy();
         if !named.contains(name.as_ref()) {
@@ -97,12 +119,26 @@ fn find_written(view: &PackView<'_>) -> Option<BTreeSet<String>> {
     let Some(patch) = view.document("patch.json") else {
         return Some(BTreeSet::new());
     };
-    let content = |operation: Node<'_>| {
-        let content = operation.get("content")?.as_str()?;
-        Some(ContentHash::of(content.as_bytes()).to_string())
-    };
-    let operations = given_list(patch, "operations")?;
-    Some(operations.into_iter().filter_map(content).collect())
+    let mut written = BTreeSet::new();
+    for operation in given_list(patch, "operations")? {
+        let writes = !matches!(&*text(operation, "op")?, "delete");
+        match operation.get("content") {
+            Some(content) => {
+                written.insert(ContentHash::of(content.as_str()?.as_bytes()).to_string());
+            }
+            None if writes => return None,
+            None => {}
+        }
+    }
+    Some(written)
+}
+
+/// The hash that a member states; `None` inside if it is null or absent, and `None` if it is neither.
+fn stated_hash<'a>(node: Node<'a>, member: &str) -> Option<Option<Cow<'a, str>>> {
+    match node.get(member).filter(|hash| !hash.is_null()) {
+        None => Some(None),
+        Some(hash) => hash.as_lossy_str().map(Some),
+    }
 }
 
 /// Checks that what the commands printed, concatenated, is what the run states. If some of it is
@@ -120,7 +156,11 @@ fn check_printed(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
         };
         let mut hasher = Hasher::new();
         let results = actions.iter().chain(&tests);
-        let hashes = results.filter_map(|result| text(*result, member));
+        let hashes = results.map(|result| stated_hash(*result, member));
+        let Some(hashes) = findings.need(hashes.collect::<Option<Vec<_>>>()) else {
+            continue;
+        };
+        let hashes = hashes.into_iter().flatten();
         let mut room = Some(RUN_PRINTED_COMPARED);
         for hash in hashes {
             let content = find_content(evidence, &hash);

@@ -83,7 +83,11 @@ fn check_patch(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findings)
                 "delete" | "delete_file" => "delete",
                 _ => continue,
             };
-            let content = text(node, "content").map(|content| content.into_owned());
+            let content = match node.get("content") {
+                Some(content) => Some(content.as_lossy_str()?.into_owned()),
+                None if op == "delete" => None,
+                None => return None,
+            };
             entries.insert((op, text(node, path)?.into_owned(), content));
         }
         Some(entries)

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::Receipt;
-use crate::canon::{JsonPath, Kind, Node};
+use crate::canon::{Integer, JsonPath, Kind, Node};
 use crate::digest::Digest;
 use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::hashes::compute_root_hash;
@@ -35,9 +35,13 @@ fn is_list(node: Node<'_>) -> bool {
     node.kind() == Kind::Array
 }
 
-/// Whether a member is present and not null.
-fn has(node: Node<'_>, member: &str) -> bool {
-    node.get(member).is_some_and(|value| !value.is_null())
+/// Whether a member is an object and not null; `None` if it is neither, which RC1 reports.
+fn has(node: Node<'_>, member: &str) -> Option<bool> {
+    match node.get(member)?.kind() {
+        Kind::Object => Some(true),
+        Kind::Null => Some(false),
+        _ => None,
+    }
 }
 
 /// Finds contradictions between outcomes, results and errors.
@@ -46,6 +50,8 @@ pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
     let node = receipt.node;
     let steps = node.get("steps");
     let mut failed_steps = 0;
+    // Whether every step has an outcome, of whatever name.
+    let mut is_told = steps.is_some_and(is_list);
     for (at, step) in steps
         .into_iter()
         .flat_map(|steps| steps.items())
@@ -56,22 +62,24 @@ pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
             push(&mut found, place, message.to_owned());
         };
         match is_success(step) {
-            Some(true) if has(step, "error") => {
-                add("error", "a step of outcome SUCCESS has an error")
-            }
-            Some(true) if !has(step, "result") => {
-                add("result", "a step of outcome SUCCESS has no result");
+            Some(true) => {
+                if has(step, "error") == Some(true) {
+                    add("error", "a step of outcome SUCCESS has an error");
+                }
+                if has(step, "result") == Some(false) {
+                    add("result", "a step of outcome SUCCESS has no result");
+                }
             }
             Some(false) => {
                 failed_steps += 1;
-                if !has(step, "error") {
+                if has(step, "error") == Some(false) {
                     add("error", "a step of outcome FAILURE has no error");
                 }
-                if has(step, "result") {
+                if has(step, "result") == Some(true) {
                     add("result", "a step of outcome FAILURE has a result");
                 }
             }
-            _ => {}
+            None => is_told &= step.get("outcome").is_some_and(|word| word.is_string()),
         }
     }
     let mut add = |member: &str, message: String| {
@@ -88,14 +96,14 @@ pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
                     format!("the outcome is SUCCESS, but {failed_steps} of its steps failed");
                 add("outcome", message);
             }
-            if has(node, "error") {
+            if has(node, "error") == Some(true) {
                 add(
                     "error",
                     "a receipt of outcome SUCCESS has an error".to_owned(),
                 );
             }
         }
-        Some(false) if failed_steps == 0 && steps.is_some_and(is_list) && !has(node, "error") => {
+        Some(false) if failed_steps == 0 && is_told && has(node, "error") == Some(false) => {
             let message = "the outcome is FAILURE, but neither an error nor a step says why";
             add("outcome", message.to_owned());
         }
@@ -105,12 +113,12 @@ pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
 }
 
 /// The hash and size of a content, as both lists state them.
-type Content = (Digest, u64);
+type Content<'a> = (Digest, Integer<'a>);
 
-fn content(node: Node<'_>, hash: &str) -> Option<Content> {
+fn content<'a>(node: Node<'a>, hash: &str) -> Option<Content<'a>> {
     let digest = Digest::parse_hex(&node.get(hash)?.as_lossy_str()?).ok()?;
     let bytes = node.get("bytes")?.as_number()?.as_integer()?;
-    Some((digest, bytes.to_u64()?))
+    (!bytes.is_negative()).then_some((digest, bytes))
 }
 
 /// Finds artifacts that are not results of steps, and a root hash that is not that of the
@@ -126,7 +134,7 @@ pub(super) fn compare_artifacts(receipt: &Receipt<'_>) -> Vec<Disagreement> {
     };
     let is_there = |member: &str| receipt.node.get(member).is_some_and(is_list);
     // A list in which a content is missing cannot tell that another one is not in it.
-    let results: Option<BTreeSet<Content>> = items("steps")
+    let results: Option<BTreeSet<Content<'_>>> = items("steps")
         .map(|step| match step.get("result")? {
             result if result.is_null() => Some(None),
             result => Some(Some(content(result, "content_hash")?)),
@@ -137,7 +145,7 @@ pub(super) fn compare_artifacts(receipt: &Receipt<'_>) -> Vec<Disagreement> {
     let artifacts: Vec<_> = items("artifacts")
         .map(|artifact| content(artifact, "sha256"))
         .collect();
-    let kept: Option<BTreeSet<&Content>> = artifacts
+    let kept: Option<BTreeSet<&Content<'_>>> = artifacts
         .iter()
         .map(Option::as_ref)
         .collect::<Option<_>>()

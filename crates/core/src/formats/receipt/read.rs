@@ -40,6 +40,10 @@ pub struct Receipt<'a> {
     pub parent: Option<Digest>,
     /// Its index in the chain; `None` if null or malformed.
     pub index: Option<Integer<'a>>,
+    /// Whether the parent is there: a digest or null.
+    pub has_parent: bool,
+    /// Whether the index is there: an integer or null.
+    pub has_index: bool,
     /// Whether it has an attestation, sound or not.
     pub has_attestation: bool,
 }
@@ -286,6 +290,8 @@ impl<'a> Receipt<'a> {
             computed_hash: None,
             parent: None,
             index: None,
+            has_parent: false,
+            has_index: false,
             has_attestation: false,
         };
         if reading
@@ -340,6 +346,9 @@ impl<'a> Receipt<'a> {
                 reading.add(at("receipt_index"), "expected 0 or more");
             }
         }
+        let is_null = |key: &str| field(key).is_some_and(|value| value.is_null());
+        self.has_parent = self.parent.is_some() || is_null("parent_receipt_hash");
+        self.has_index = self.index.is_some() || is_null("receipt_index");
         if let Some(attestation) = present("attestation") {
             self.has_attestation = true;
             reading.kind(Some(attestation), Kind::Object, at("attestation"));

@@ -50,6 +50,17 @@ pub fn parse_listed_files(document: Node<'_>, name: &str) -> Vec<ListedFile> {
     items.filter_map(parse_listed_file).collect()
 }
 
+/// Parses an entry of which no part is mistyped.
+pub(super) fn parse_whole_file(node: Node<'_>) -> Option<ListedFile> {
+    let is_placed = node.get("stored").is_none_or(|stored| stored.is_string());
+    parse_listed_file(node).filter(|_| is_placed)
+}
+
+/// The entries of a list; `None` if it is no list, or one of them is malformed.
+pub(super) fn parse_whole_list(list: Option<Node<'_>>) -> Option<Vec<ListedFile>> {
+    list?.as_array()?.map(parse_whole_file).collect()
+}
+
 /// The lists of files in RUN_INPUT.json of a recorded command: those of its folder, and those given
 /// by name.
 pub const INPUT_LISTS: [&str; 2] = ["files", "inputs"];

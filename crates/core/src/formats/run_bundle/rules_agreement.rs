@@ -11,13 +11,14 @@ use super::facts::{Doc, EntryFact, FileFact, RunBundleView};
 use super::layout::{MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT};
 use super::reading::{RunKind, is_marker};
 use super::recorded::{
-    ENGINE_LIST, INPUT_LISTS, NEVER_SEEN, PARAMETER_PREFIX, parse_gaps, parse_listed_files,
+    ENGINE_LIST, INPUT_LISTS, ListedFile, NEVER_SEEN, PARAMETER_PREFIX, parse_whole_list,
 };
 use super::redactable::REDACTABLE;
 use super::rules_recorded::is_recorded_view;
-use crate::canon::{Dialect, Kind, Node, canonical_bytes};
+use crate::canon::{Dialect, Key, Kind, Node, canonical_bytes};
 use crate::digest::{Digest, Hasher};
 use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT};
+use crate::formats::shape::is_text_list;
 use crate::path::SafePath;
 use crate::verify::{Findings, Gate};
 
@@ -97,8 +98,8 @@ fn check_command(view: &RunBundleView<'_>, findings: &mut Findings) {
     {
         return;
     }
-    let is_list = |node: &Node<'_>| node.kind() == Kind::Array;
-    if findings.need(argv.filter(is_list)).is_none() {
+    let is_command = |node: &Node<'_>| is_text_list(Some(*node));
+    if findings.need(argv.filter(is_command)).is_none() {
         return;
     }
     if shown(said) != shown(argv) {
@@ -133,10 +134,18 @@ fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
     {
         return;
     }
-    let is_there = |name: &str| output.get(name).is_some_and(|node| !node.is_null());
-    let (status, signal) = (is_there("exit_status"), is_there("signal"));
-    if status == signal {
-        let fault = if status {
+    // RB18 asks for all of them, each null or an integer.
+    let ended = ["exit_status", "signal"].map(|name| number_or_null(output.get(name)?));
+    let interrupted = match output.get("interrupted") {
+        None => Some(false),
+        Some(node) => number_or_null(node).map(|number| number.is_some()),
+    };
+    let both = findings.need(ended[0].zip(ended[1]));
+    let (Some((status, signal)), Some(is_interrupted)) = (both, findings.need(interrupted)) else {
+        return;
+    };
+    if status.is_some() == signal.is_some() {
+        let fault = if status.is_some() {
             "it has both an exit_status and a signal"
         } else {
             "it has neither an exit_status nor a signal"
@@ -144,15 +153,13 @@ fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
         findings.add(RUN_OUTPUT, fault);
         return;
     }
-    let code = output.get("exit_status").and_then(|node| node.as_number());
-    let is_interrupted = is_there("interrupted");
-    let has_failed = is_interrupted || code.and_then(|code| code.to_exact_i64()) != Some(0);
-    let said = output.get("failed").and_then(|node| node.as_bool());
-    if said != Some(has_failed) {
+    let has_failed = is_interrupted || status != Some(0.0);
+    let said = findings.need(output.get("failed").and_then(|node| node.as_bool()));
+    if said.is_some_and(|said| said != has_failed) {
         let wanted = if has_failed { "true" } else { "false" };
         let what = if is_interrupted {
             "`failed` in a run that was interrupted".to_owned()
-        } else if status {
+        } else if status.is_some() {
             format!(
                 "`failed` in a run with exit_status {}",
                 shown(output.get("exit_status"))
@@ -167,6 +174,15 @@ fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
+/// An integer, or the `None` inside for null; `None` if it is neither.
+fn number_or_null(node: Node<'_>) -> Option<Option<f64>> {
+    if node.is_null() {
+        return Some(None);
+    }
+    let number = node.as_number()?.to_f64();
+    (number.fract() == 0.0).then_some(Some(number))
+}
+
 /// Checks that a recording names what it never sees, and that the gaps mention weaker isolation.
 fn check_gaps(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(environment) = view.environment.root() else {
@@ -175,14 +191,22 @@ fn check_gaps(view: &RunBundleView<'_>, findings: &mut Findings) {
     if view.hides(environment.get("observation")) || view.hides(environment.get("sandbox")) {
         return;
     }
-    let gaps = parse_gaps(environment);
-    let has = |kind: &str| gaps.iter().any(|gap| gap.kind == kind);
+    let gaps = environment
+        .get("observation")
+        .and_then(|it| it.get("gaps")?.as_array());
+    let kind = |gap: Node<'_>| Some(gap.get("kind")?.as_lossy_str()?.into_owned());
+    let kinds = gaps.and_then(|gaps| gaps.map(kind).collect::<Option<BTreeSet<String>>>());
+    let Some(kinds) = findings.need(kinds) else {
+        return;
+    };
     let level = environment
         .get("sandbox")
         .and_then(|sandbox| sandbox.get("level")?.as_str());
-    let is_weaker = level.is_some_and(|level| level != "namespaces");
+    let is_weaker = findings
+        .need(level)
+        .is_some_and(|level| level != "namespaces");
     for (kind, is_needed) in [(NEVER_SEEN, true), ("sandbox", is_weaker)] {
-        if is_needed && !has(kind) {
+        if is_needed && !kinds.contains(kind) {
             let fault = format!("`observation.gaps` has no gap of the kind `{kind}`");
             findings.add(RUN_ENVIRONMENT, fault);
         }
@@ -195,83 +219,93 @@ fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
         return;
     };
     let (said, named) = (input.get("environment"), input.get("parameters"));
-    let given = texts(said);
-    let parameters = texts(named);
     // Withheld as a whole, or under this name.
     let hides = |object: Option<Node<'_>>, name: &str| {
         view.hides(object.filter(|object| is_marker(*object)))
             || view.hides(object.and_then(|object| object.get(name)))
     };
-    for variable in given.keys() {
-        let name = variable.strip_prefix(PARAMETER_PREFIX);
-        if name.is_some_and(|name| hides(named, name)) {
-            continue;
-        }
-        if name.is_some_and(|name| !parameters.contains_key(name)) {
-            let variable = variable.escape_debug();
-            let fault = format!("`environment` has `{variable}`, which is not in `parameters`");
+    let given = findings.need(members_of(said));
+    if let Some((given, parameters)) = given.as_ref().zip(findings.need(members_of(named))) {
+        let variables = given
+            .keys()
+            .filter_map(|name| name.strip_prefix(PARAMETER_PREFIX));
+        let variables = variables.filter(|name| !hides(named, name));
+        for name in variables.filter(|name| !parameters.contains_key(*name)) {
+            let name = name.escape_debug();
+            let fault = format!(
+                "`environment` has `{PARAMETER_PREFIX}{name}`, but `parameters` has no `{name}`"
+            );
             findings.add(RUN_INPUT, fault);
         }
-    }
-    for (name, value) in parameters {
-        let variable = format!("{PARAMETER_PREFIX}{name}");
-        if hides(said, &variable) {
-            continue;
+        for (name, value) in &parameters {
+            let variable = format!("{PARAMETER_PREFIX}{name}");
+            if !hides(said, &variable) && !hides(named, name) {
+                let place = (RUN_INPUT, "environment");
+                check_same(place, &variable, *value, given.get(&variable), findings);
+            }
         }
-        check_same(
-            (RUN_INPUT, "environment"),
-            &variable,
-            &value,
-            given.get(&variable),
-            findings,
-        );
     }
     let Some(environment) = view.environment.root() else {
         return;
     };
     let variables = environment.get("variables");
-    let had = texts(variables);
-    for (name, value) in given.iter().filter(|(name, _)| !hides(variables, name)) {
-        let place = (RUN_ENVIRONMENT, "variables");
-        check_same(place, name, value, had.get(name), findings);
+    let Some(had) = findings.need(members_of(variables)) else {
+        return;
+    };
+    for (name, value) in given.iter().flatten() {
+        if !hides(variables, name) && !hides(said, name) {
+            let place = (RUN_ENVIRONMENT, "variables");
+            check_same(place, name, *value, had.get(name), findings);
+        }
     }
     for (member, variable) in [("locale", "LC_ALL"), ("timezone", "TZ")] {
-        let said = environment.get(member).and_then(|node| node.as_str());
-        if hides(variables, variable) {
+        if hides(variables, variable) || view.hides(environment.get(member)) {
             continue;
         }
-        let wanted = had.get(variable).map_or("", String::as_str);
-        if let Some(said) = said.filter(|said| *said != *wanted) {
+        let said = environment.get(member).and_then(|node| node.as_lossy_str());
+        // A command without the variable has the empty one.
+        let wanted = match had.get(variable) {
+            None => Some(Cow::Borrowed("")),
+            Some(node) => node.as_lossy_str(),
+        };
+        let both = findings.need(said.zip(wanted));
+        if let Some((said, wanted)) = both.filter(|(said, wanted)| said != wanted) {
             let what = format!("`{member}` is not the variable {variable}");
             findings.add_difference(RUN_ENVIRONMENT, &what, wanted, said);
         }
     }
 }
 
+/// Checks that a text was given and found under this name; a value that is no text is not compared.
 fn check_same(
     (document, member): (&str, &str),
     name: &str,
-    wanted: &str,
-    found: Option<&String>,
+    wanted: Node<'_>,
+    found: Option<&Node<'_>>,
     findings: &mut Findings,
 ) {
-    if found.map(String::as_str) != Some(wanted) {
+    let found_text = match found {
+        None => Some(None),
+        Some(node) => node.as_lossy_str().map(Some),
+    };
+    let Some((wanted, found)) = findings.need(wanted.as_lossy_str().zip(found_text)) else {
+        return;
+    };
+    if found.as_ref() != Some(&wanted) {
         let what = format!(
             "`{}` in `{member}` is not what was given",
             name.escape_debug()
         );
-        let found = found.map_or("nothing", String::as_str);
+        let found = found.unwrap_or(Cow::Borrowed("nothing"));
         findings.add_difference(document, &what, wanted, found);
     }
 }
 
-/// The members of an object that are strings.
-fn texts(node: Option<Node<'_>>) -> BTreeMap<String, String> {
-    let members = node.into_iter().flat_map(|node| node.members());
-    let text = |node: Node<'_>| node.as_lossy_str().map(Cow::into_owned);
-    members
-        .filter_map(|(name, node)| Some((name.to_lossy().into_owned(), text(node)?)))
-        .collect()
+/// The members of an object by name; `None` if it is not an object.
+fn members_of(node: Option<Node<'_>>) -> Option<BTreeMap<String, Node<'_>>> {
+    let object = node.filter(|node| node.kind() == Kind::Object)?;
+    let member = |(name, node): (Key<'_>, _)| (name.to_lossy().into_owned(), node);
+    Some(object.members().map(member).collect())
 }
 
 /// Checks a declared run: the files of its input are those of the environment, and it failed if it
@@ -286,33 +320,53 @@ fn check_declared_run(view: &RunBundleView<'_>, findings: &mut Findings) {
         let has_error = output.get("error").is_some_and(|node| !node.is_null());
         let said = output.get("failed").and_then(|node| node.as_bool());
         let is_shown = !view.hides(output.get("error")) && !view.hides(output.get("failed"));
+        // No other rule asks for it.
         if is_shown && said != Some(has_error) {
             let what = "`failed` does not agree with `error`";
             let found = shown(output.get("failed"));
             findings.add_difference(RUN_OUTPUT, what, has_error.to_string(), found);
         }
     }
-    let (Some(input), Some(environment)) = (view.input.root(), view.environment.root()) else {
+    let environment = view.environment.root();
+    let observation = environment.and_then(|root| root.get("observation"));
+    if environment.is_some() && !view.hides(observation) {
+        let level = observation.and_then(|it| it.get("level")?.as_lossy_str());
+        if findings
+            .need(level)
+            .is_some_and(|level| level != "declared")
+        {
+            let what = "`observation.level` in a run that its own program described";
+            let level = observation.and_then(|it| it.get("level"));
+            findings.add_difference(RUN_ENVIRONMENT, what, "\"declared\"", shown(level));
+        }
+    }
+    let Some(input) = view.input.root() else {
         return;
     };
-    let level = environment
-        .get("observation")
-        .and_then(|it| it.get("level"));
-    let is_shown = !view.hides(environment.get("observation"));
-    if is_shown && level.and_then(|level| level.as_str()).as_deref() != Some("declared") {
-        let what = "`observation.level` in a run that its own program described";
-        findings.add_difference(RUN_ENVIRONMENT, what, "\"declared\"", shown(level));
+    if view.hides(input.get("files")) {
+        return;
     }
-    let listed = |root: Node<'_>, name: &str| -> BTreeSet<(String, String, u64)> {
-        let files = parse_listed_files(root, name).into_iter();
+    // No other rule asks for this list.
+    let Some(named) = parse_whole_list(input.get("files")) else {
+        findings.add(
+            RUN_INPUT,
+            "`files` is not a list of `path`, `sha256` and `bytes`",
+        );
+        return;
+    };
+    let Some(environment) = environment.filter(|root| !view.hides(root.get(ENGINE_LIST))) else {
+        return;
+    };
+    let Some(stored) = findings.need(parse_whole_list(environment.get(ENGINE_LIST))) else {
+        return;
+    };
+    let told = |files: Vec<ListedFile>| -> BTreeSet<(String, String, u64)> {
+        let files = files.into_iter();
         files
             .map(|file| (file.path, file.sha256.to_string(), file.bytes))
             .collect()
     };
-    if view.hides(input.get("files")) || view.hides(environment.get(ENGINE_LIST)) {
-        return;
-    }
-    let (named, stored) = (listed(input, "files"), listed(environment, ENGINE_LIST));
+    let (named, stored) = (told(named), told(stored));
     for (path, ..) in named.symmetric_difference(&stored) {
         let path = path.escape_debug();
         findings.add(
@@ -378,12 +432,15 @@ impl Executable {
         let is_recorded = is_recorded_view(view);
         let (command, own) = if is_recorded {
             let input = view.input.root()?;
-            let lists = INPUT_LISTS.into_iter();
-            let files = lists.flat_map(|name| parse_listed_files(input, name));
-            (input.get("argv")?, files.collect())
+            let lists = INPUT_LISTS.map(|name| parse_whole_list(input.get(name)));
+            let [files, inputs] = lists;
+            (input.get("argv")?, [files?, inputs?].concat())
         } else {
             let execution = view.manifest.root()?.get("execution")?;
-            let files = parse_listed_files(environment, ENGINE_LIST);
+            let files = match environment.get(ENGINE_LIST) {
+                None => Vec::new(),
+                list => parse_whole_list(list)?,
+            };
             (execution.get("command")?, files)
         };
         let own: BTreeMap<String, Digest> =
@@ -453,9 +510,11 @@ fn machine_digests(environment: Node<'_>) -> Option<BTreeSet<Digest>> {
 /// Whether the program is in a place whose files are not listed: with a weaker sandbox, a command
 /// can be started from there.
 fn is_in_unlisted_place(environment: Node<'_>) -> bool {
-    let program = environment.get("program").and_then(|node| node.as_str());
     let tops = ["/tmp/", "/dev/", "/proc/"];
-    program.is_some_and(|program| tops.iter().any(|top| program.starts_with(top)))
+    environment.get("program").is_some_and(|program| {
+        let program = program.as_lossy_str();
+        program.is_none_or(|program| tops.iter().any(|top| program.starts_with(top)))
+    })
 }
 
 /// Whether an argument may name a file of the folder. An argument that begins like an option, or

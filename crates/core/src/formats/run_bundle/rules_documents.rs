@@ -281,7 +281,9 @@ fn check_input_artifacts(view: &RunBundleView<'_>, findings: &mut Findings) {
             findings.add(name, what);
         }
     }
-    let listed = listed.unwrap_or_default();
+    let Some(listed) = findings.need(listed) else {
+        return;
+    };
     if let Some(rules) = view.coupling.root() {
         let allowed = allowed_engines(rules);
         let engines: BTreeSet<&String> = listed.iter().map(|entry| &entry.engine_code).collect();
@@ -294,9 +296,7 @@ fn check_input_artifacts(view: &RunBundleView<'_>, findings: &mut Findings) {
             findings.add(INPUT_ARTIFACT_INDEX, message);
         }
     }
-    if !matches!(view.input_index, Doc::Broken(_)) {
-        check_upstream_files(view, &listed, findings);
-    }
+    check_upstream_files(view, &listed, findings);
 }
 
 /// Checks that every file of upstream/ is in the list, with its engine and its hash.

@@ -11,9 +11,9 @@ use super::layout::{
 use super::reading::{RunKind, is_listed_place, is_marker};
 use super::recorded::{
     ENGINE_LIST, INPUT_LISTS, ListedFile, MACHINE_LIST, MODEL_IO_MEMBER, TERMINAL_MEMBER,
-    TERMINAL_RECORDING, folder_of_list, parse_listed_file,
+    TERMINAL_RECORDING, folder_of_list, parse_whole_file,
 };
-use crate::canon::Node;
+use crate::canon::{Kind, Node};
 use crate::path::SafePath;
 use crate::verify::{Findings, Gate};
 
@@ -50,6 +50,16 @@ enum Belongs {
     At(&'static str),
 }
 
+impl Belongs {
+    /// The folder or file.
+    fn place(self) -> &'static str {
+        match self {
+            Self::Below(place) | Self::AtSuffix(place) | Self::AtAbsolute(place) => place,
+            Self::At(place) => place,
+        }
+    }
+}
+
 /// An entry of a list, with its document and the list's name.
 struct Listed {
     document: &'static str,
@@ -58,24 +68,32 @@ struct Listed {
     file: ListedFile,
 }
 
-/// Collects the lists of the bundle. A malformed entry is a finding if our recorder wrote the list.
-fn collect_lists(view: &RunBundleView<'_>, findings: &mut Findings) -> Vec<Listed> {
-    let mut listed = Vec::new();
+/// The entries of the bundle's lists.
+#[derive(Default)]
+struct Lists {
+    entries: Vec<Listed>,
+    /// The folders and files that a malformed entry may be about: RB16 and RB18 report it, and nothing there is compared
+    /// with what the lists have.
+    open: Vec<&'static str>,
+}
+
+fn collect_lists(view: &RunBundleView<'_>, findings: &mut Findings) -> Lists {
+    let mut listed = Lists::default();
     let mut add = |document: &'static str, list: &'static str, belongs: Belongs, node: Node<'_>| {
-        match parse_listed_file(node) {
+        // Of what the command left, RB18 asks for the place.
+        let has_place = |file: &ListedFile| document != RUN_OUTPUT || file.stored.is_some();
+        match parse_whole_file(node).filter(has_place) {
             None if view.hides(Some(node)) => {}
-            Some(file) => listed.push(Listed {
+            Some(file) => listed.entries.push(Listed {
                 document,
                 list,
                 belongs,
                 file,
             }),
-            // RB16 reports those of RUN_ENVIRONMENT.json.
-            None if document != RUN_ENVIRONMENT => findings.add(
-                document,
-                format!("`{list}` has an entry without `path`, `sha256` or `bytes`"),
-            ),
-            None => {}
+            None => {
+                listed.open.push(belongs.place());
+                findings.need(None::<()>);
+            }
         }
     };
     for node in items_of(view.environment.root(), ENGINE_LIST) {
@@ -128,24 +146,26 @@ fn items_of<'a>(root: Option<Node<'a>>, name: &str) -> impl Iterator<Item = Node
 }
 
 pub(super) fn check_listed_files(view: &RunBundleView<'_>, findings: &mut Findings) {
-    let listed = collect_lists(view, findings);
+    let lists = collect_lists(view, findings);
+    let listed = &lists.entries;
     let mut named: BTreeSet<&str> = BTreeSet::new();
     let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
-    for entry in &listed {
+    for entry in listed {
         let (document, list) = (entry.document, entry.list);
         let path = entry.file.path.as_str();
         if !seen.insert((list, path)) {
             let shown = path.escape_debug();
             findings.add(document, format!("duplicate path `{shown}` in `{list}`"));
         }
-        check_place(entry, &listed, findings);
+        check_place(entry, &lists, findings);
         if let Some(stored) = entry.file.stored.as_deref() {
             named.insert(stored);
             check_stored(view, entry, stored, findings);
         }
     }
     let kind = view.kind();
-    let shown_in_part = ShownInPart::collect(view, findings);
+    let mut shown_in_part = ShownInPart::collect(view, findings);
+    shown_in_part.open.extend(&lists.open);
     named.extend(shown_in_part.named.iter().map(String::as_str));
     for (path, entry) in view.facts.entries.iter() {
         let EntryFact::File(fact) = entry else {
@@ -179,14 +199,21 @@ fn check_twin(view: &RunBundleView<'_>, path: &str, findings: &mut Findings) {
     }
 }
 
-/// The places whose list is required and not there: another rule says so, and nothing is compared with it.
+/// The places whose list is required and missing, or mistyped: another rule says so, and nothing is compared with it.
 fn find_unlisted(view: &RunBundleView<'_>) -> Vec<&'static str> {
     let mut open = Vec::new();
-    if let Doc::Broken(_) = view.environment {
+    let mistyped = |name: &str, kind: Kind| {
+        let member = view.environment.root().and_then(|root| root.get(name));
+        member.is_some_and(|member| member.kind() != kind)
+    };
+    if matches!(view.environment, Doc::Broken(_)) || mistyped(ENGINE_LIST, Kind::Array) {
         open.push(ENGINE_FOLDER);
     }
     if !is_recorded_view(view) {
         return open;
+    }
+    if mistyped(TERMINAL_MEMBER, Kind::Object) {
+        open.push(TERMINAL_LOG);
     }
     let lists = [
         (view.input.root(), "files", ENGINE_FOLDER),
@@ -328,7 +355,7 @@ fn compare_size(
 }
 
 /// Checks that an entry has a usable path, and the place that belongs to that path.
-fn check_place(entry: &Listed, all: &[Listed], findings: &mut Findings) {
+fn check_place(entry: &Listed, lists: &Lists, findings: &mut Findings) {
     let (document, list) = (entry.document, entry.list);
     let path = entry.file.path.as_str();
     let shown = path.escape_debug();
@@ -374,7 +401,7 @@ fn check_place(entry: &Listed, all: &[Listed], findings: &mut Findings) {
                 (other.list, other.file.sha256) == (list, entry.file.sha256)
                     && is_at(&other.file.path)
             };
-            is_at(path) || all.iter().any(is_same)
+            is_at(path) || lists.open.contains(&folder) || lists.entries.iter().any(is_same)
         }),
         Belongs::At(at) => stored == at,
     };

@@ -240,8 +240,9 @@ const SANDBOX: [Member; 4] = [
 pub(super) fn check_sandbox(view: &RunnerView<'_>, findings: &mut Findings) {
     check_members(view, "sandbox", &SANDBOX, findings);
     let sandbox = part_of(view, "sandbox");
-    let is_none = |name: &str| is_word(sandbox.and_then(|node| node.get(name)), &["none"]);
-    if is_none("isolation_level") && !is_none("backend") {
+    let word = |name: &str| sandbox.and_then(|node| node.get(name)?.as_lossy_str());
+    let both = word("isolation_level").zip(word("backend"));
+    if both.is_some_and(|(level, backend)| level == "none" && backend != "none") {
         findings.add(
             place(JsonPath::ROOT.then("sandbox")),
             "isolation_level none needs backend none",

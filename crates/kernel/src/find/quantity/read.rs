@@ -1,11 +1,14 @@
 //! Reads the quantities of a statement.
 
+mod side;
+
 use super::{Measured, Quantity, Side};
 use crate::find::Source;
 use crate::find::statement::{Statement, content_key};
 use crate::rules::{Class, RuleSet, Unit};
 use crate::text::token::{TokenKind, key_of};
 
+const DATE: u64 = key_of(b"date");
 const TIMES: u64 = key_of(b"times");
 const ONCE: u64 = key_of(b"once");
 const TWICE: u64 = key_of(b"twice");
@@ -13,7 +16,7 @@ const EVERY: u64 = key_of(b"every");
 const BETWEEN: u64 = key_of(b"between");
 const PER: u64 = key_of(b"per");
 const SECOND: u64 = key_of(b"s");
-const CLOCK: u64 = key_of(b"o'clock");
+const CLOCK: u64 = key_of(b"clock-minute");
 const PERCENT: u64 = key_of(b"percent");
 
 /// The quantities of a statement, in order.
@@ -93,6 +96,9 @@ impl Reader<'_, '_> {
             let of = Measured::Numbered(self.key(at)?);
             return Some((self.numbered(of, number, at), at + 2));
         }
+        if let Some(day) = self.date_at(at) {
+            return Some((self.numbered(Measured::Numbered(DATE), day, at), at + 1));
+        }
         if let Some(found) = self.version_at(at) {
             return Some(found);
         }
@@ -164,6 +170,28 @@ impl Reader<'_, '_> {
             next = after;
         }
         Some((quantity, next))
+    }
+
+    /// *2027-03-01*, *01.03.2027*: a number that grows with the day.
+    fn date_at(&self, at: usize) -> Option<f64> {
+        let token = *self.body.get(at)?;
+        let text = &self.source.text;
+        (text.tokens[token].kind == TokenKind::Number).then_some(())?;
+        let word = text.word(token);
+        let parts = |sign: char| -> Option<Vec<f64>> {
+            let parts: Result<Vec<f64>, _> = word.split(sign).map(str::parse).collect();
+            parts.ok().filter(|parts| parts.len() == 3)
+        };
+        let days = |year: f64, month: f64, day: f64| {
+            let is_date =
+                year > 1000.0 && (1.0..=12.0).contains(&month) && (1.0..=31.0).contains(&day);
+            is_date.then_some((year * 12.0 + month) * 31.0 + day)
+        };
+        match (parts('-'), parts('.')) {
+            (Some(it), _) => days(it[0], it[1], it[2]),
+            (_, Some(it)) => days(it[2], it[1], it[0]),
+            _ => None,
+        }
     }
 
     /// *TLS 1.2 or greater*: a name and a version with one point.
@@ -324,56 +352,6 @@ impl Reader<'_, '_> {
             .then(|| self.unit_named(before.key))
             .flatten()
     }
-
-    /// The side that the words around the number state; a denial in the same clause reverses it.
-    fn side_of(&self, of: Measured, at: usize, end: usize) -> Side {
-        let is_sign = |&token: &usize| self.source.text.tokens[token].kind == TokenKind::Sign;
-        let clause = self.body[..at]
-            .iter()
-            .rposition(|token| is_sign(token) && !is_comparison(self.source.text.word(*token)))
-            .map_or(0, |sign| sign + 1);
-        if let Some(side) = self.body[clause..at]
-            .iter()
-            .rev()
-            .take(2)
-            .find_map(|&token| comparison(self.source.text.word(token)))
-        {
-            return side;
-        }
-        // *Between 07:00 and 18:00*.
-        if at > 0 && self.key(at - 1) == Some(BETWEEN) {
-            return Side::AtLeast;
-        }
-        if (at.saturating_sub(SIDE_REACH)..at).any(|at| self.key(at) == Some(BETWEEN)) {
-            return Side::AtMost;
-        }
-        let near = clause.max(at.saturating_sub(SIDE_REACH));
-        let denied = (clause..at).any(|at| self.class(at) & (Class::NEGATION | Class::NO) != 0);
-        let is_time = matches!(of, Measured::Unit(it) if self.unit_named(SECOND).is_some_and(|second| second.dimension == it) || self.unit_named(CLOCK).is_some_and(|clock| clock.dimension == it));
-        let before = (near..at)
-            .rev()
-            .take_while(|&at| self.number_at(at).is_none())
-            .filter(|&at| {
-                is_time || self.class(at) & (Class::EARLIER | Class::LATER | Class::TEMPORAL) == 0
-            })
-            .find_map(|at| side_of_class(self.class(at)));
-        // Fifty at least, 60 seconds or more, three minimum.
-        let until = self.body.len().min(end + BEHIND_REACH);
-        let behind = || {
-            (end..until)
-                .take_while(|&at| self.number_at(at).is_none())
-                .find_map(|at| match self.class(at) & Class::BEHIND {
-                    0 => None,
-                    _ => side_of_class(self.class(at)),
-                })
-        };
-        match (before, denied) {
-            (Some(Side::AtMost), true) => Side::AtLeast,
-            (Some(Side::AtLeast), true) => Side::AtMost,
-            (Some(side), _) => side,
-            (None, _) => behind().unwrap_or(Side::Plain),
-        }
-    }
 }
 
 /// What is written with a number.
@@ -383,31 +361,5 @@ enum Attached {
     Noun(u64),
 }
 
-/// The most words from a word such as *least* to its number, and from the unit to *at least* behind it.
-const SIDE_REACH: usize = 5;
 /// The most words from what is counted to *per hour*.
 const PERIOD_REACH: usize = 6;
-const BEHIND_REACH: usize = 3;
-
-fn side_of_class(class: u32) -> Option<Side> {
-    [
-        (Class::UPPER | Class::ONLY, Side::AtMost),
-        (Class::LOWER, Side::AtLeast),
-        (Class::EXACT, Side::Exactly),
-    ]
-    .into_iter()
-    .find(|(bit, _)| class & bit != 0)
-    .map(|(_, side)| side)
-}
-
-fn comparison(sign: &str) -> Option<Side> {
-    match sign {
-        "<" | "≤" | "=<" => Some(Side::AtMost),
-        ">" | "≥" => Some(Side::AtLeast),
-        _ => None,
-    }
-}
-
-fn is_comparison(sign: &str) -> bool {
-    comparison(sign).is_some() || sign == "="
-}

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use runseal_core::path::SafePath;
-use runseal_sandbox::Observation;
+use runseal_sandbox::{Observation, ObservedFile, ObservedKind};
 
 use super::places::{Places, could_be_seen};
 use super::present::PresentEntry;
@@ -29,10 +29,15 @@ impl<'a> Elsewhere<'a> {
         Self { run, places }
     }
 
+    /// Whether a replay does not have what is at `path` from its own machine.
+    fn needs(&self, path: &Path) -> bool {
+        self.places.is_self_contained || !is_in_system_folder(path)
+    }
+
     /// Whether the command saw what is at `path`, and a replay does not have it anyway.
     fn tells_of(&self, path: &Path) -> bool {
         !path.starts_with(self.places.folder)
-            && !is_in_system_folder(path)
+            && self.needs(path)
             && could_be_seen(path, self.run.isolation, &self.run.view)
     }
 }
@@ -46,6 +51,23 @@ impl Accesses {
                 continue;
             }
             if let Some(place) = self.follow_elsewhere(name, here) {
+                self.keep_elsewhere(&place, here);
+            }
+        }
+    }
+
+    /// Keeps the folders that the command wrote into: there it found them, and made none.
+    pub(super) fn add_written_elsewhere(&mut self, observation: &Observation, here: Elsewhere<'_>) {
+        let is_written = |file: &&ObservedFile| file.is_written || file.kind == ObservedKind::New;
+        let written = observation.files.iter().filter(is_written);
+        let written = written.map(|file| file.path.as_path());
+        let names = observation.given_names.iter().map(PathBuf::as_path);
+        for name in written.chain(names) {
+            let name = normalize(name);
+            let folder = name
+                .parent()
+                .filter(|it| !it.starts_with(here.places.folder));
+            if let Some(place) = folder.and_then(|it| self.follow_elsewhere(it.to_owned(), here)) {
                 self.keep_elsewhere(&place, here);
             }
         }
@@ -65,8 +87,9 @@ impl Accesses {
             };
             let above = place.parent().unwrap_or(Path::new("/"));
             let next = normalize(&above.join(&target).join(parts.as_path()));
-            let is_told = place.parent().is_some_and(|above| above.parent().is_some())
-                && !is_in_system_folder(&place)
+            let is_top = place.parent() == Some(Path::new("/"));
+            let is_told = (!is_top || here.places.is_self_contained)
+                && here.needs(&place)
                 && here.run.view.shows(&place);
             if is_told {
                 self.links_elsewhere.insert(place, target);

@@ -48,6 +48,13 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
                     ),
                 },
             ),
+            Gap::SplitNames { path } => (
+                "split-names",
+                format!(
+                    "`{}` was written to; under its other names (hard links) it stayed what it was",
+                    path.display().to_string().escape_debug()
+                ),
+            ),
             Gap::MountBelow { path } => (
                 "mount",
                 format!(

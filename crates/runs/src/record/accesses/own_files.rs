@@ -17,6 +17,8 @@ use crate::world::normalize;
 pub(super) struct OwnFiles<'a> {
     /// Files in the layer: new ones, or replacements of existing ones.
     left: BTreeSet<&'a OsStr>,
+    /// What it took away, with all that was below.
+    deleted: BTreeSet<&'a Path>,
     /// Whether timestamps tell who created a file; in a copy of the folder, all are as new as the
     /// run.
     has_times: bool,
@@ -29,9 +31,15 @@ impl<'a> OwnFiles<'a> {
     pub(super) fn of(run: &'a CommandRun) -> Self {
         let layer = run.recorded.layer.as_ref();
         let changes = layer.into_iter().flat_map(|layer| layer.changes());
-        let files = changes.filter(|change| matches!(change.now, Changed::File { .. }));
+        let deleted = changes
+            .clone()
+            .filter(|change| change.now == Changed::Deleted);
+        let files = changes
+            .clone()
+            .filter(|change| matches!(change.now, Changed::File { .. }));
         Self {
             left: files.map(|change| change.path.as_os_str()).collect(),
+            deleted: deleted.map(|change| Path::new(&change.path)).collect(),
             has_times: layer.is_some_and(|layer| layer.kind() == LayerKind::Overlay),
             began_ns: run.began_ns,
             given_names: run
@@ -61,9 +69,13 @@ impl<'a> OwnFiles<'a> {
         match self.has_times {
             // A file that existed before has older timestamps, unless somebody else changed it
             // meanwhile; then it is not in the layer, and sealing it detects that.
-            true => is_new && (self.left(below) || is_gone()),
+            true => is_new && (self.left(below) || self.is_deleted(below) || is_gone()),
             false => is_gone() || self.is_replaced(file, below, places),
         }
+    }
+
+    fn is_deleted(&self, below: &Path) -> bool {
+        below.ancestors().any(|it| self.deleted.contains(it))
     }
 
     /// Whether what was opened had taken the place of the real file: that one has another size or time.

@@ -36,6 +36,8 @@ pub(crate) struct Places<'a> {
     pub(crate) view: &'a View,
     /// The folder and the inputs as they really are. Nothing else opens a path below them.
     pub(crate) real: &'a RealFiles,
+    /// Whether a replay has nothing of its machine, and needs the system's folders from here.
+    pub(crate) is_self_contained: bool,
 }
 
 /// Which of these places a path lies in.
@@ -300,6 +302,7 @@ mod tests {
             out: None,
             view: &View::default(),
             real: &RealFiles::default(),
+            is_self_contained: false,
         };
         let place = |path: &'static str| {
             let found = input_of(Path::new(path), places);

@@ -9,6 +9,8 @@ use super::npy::{ArrayFault, Element, compare_arrays};
 use super::number::{Close, Tolerance};
 use super::text::{TextFault, compare_texts};
 use super::{CompareRule, Origin, Treatment, name_of};
+use crate::record::notebook;
+use crate::record::png::{self, CHANNELS, ImageFault};
 
 /// The most numbers beyond a tolerance that are shown.
 const MOST_SHOWN: usize = 10;
@@ -28,14 +30,33 @@ pub enum Place {
         /// The cell's number.
         column: Option<u64>,
     },
+    /// A JSON Pointer into a notebook, which is shown by cell and output.
+    Notebook(String),
     /// The index of an array's element.
     Index(Vec<u64>),
+    /// A part of a pixel of an image.
+    Pixel {
+        /// Its column, from 0.
+        x: u32,
+        /// Its row, from 0.
+        y: u32,
+        /// The number of the part: red, green, blue or alpha.
+        channel: usize,
+    },
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pointer(pointer) => write!(f, "#{pointer}"),
+            Self::Notebook(pointer) => match notebook::name_place(pointer) {
+                Some(name) => write!(f, ", {name}"),
+                None => write!(f, "#{pointer}"),
+            },
+            Self::Pixel { x, y, channel } => {
+                let channel = CHANNELS.get(*channel).copied().unwrap_or_default();
+                write!(f, ", pixel {x}, {y}, {channel}")
+            }
             Self::Line { line, column: None } => write!(f, ", line {line}"),
             Self::Line {
                 line,
@@ -200,6 +221,8 @@ impl Measure {
         }
         self.beyond += other.beyond;
         let room = MOST_SHOWN.saturating_sub(self.shown.len());
+        let place = place.to_string();
+        let place = place.trim_start_matches(", ");
         let shown = other.shown.into_iter().take(room);
         self.shown
             .extend(shown.map(|line| format!("{place} {line}")));
@@ -330,11 +353,16 @@ impl Comparing<'_> {
             };
             return Ok(self.differs(how));
         }
+        if self.ends_with(&["png"]) {
+            return self.compare_images(measure);
+        }
         let is_notebook = self.ends_with(&["ipynb"]);
         if is_notebook || self.ends_with(&["json", "geojson", "jsonld"]) {
             let (before, now) = (self.open(self.before)?, self.open(self.now)?);
             let (before, now) = (json::read_text(before)?, json::read_text(now)?);
-            let texts = before.as_deref().zip(now.as_deref());
+            let texts = before.zip(now);
+            let texts = texts.map(|(a, b)| (json::admit_bare(a), json::admit_bare(b)));
+            let texts = texts.as_ref().map(|(a, b)| (a.as_slice(), b.as_slice()));
             let documents = texts.and_then(|(a, b)| json::parse(a).zip(json::parse(b)));
             if let Some((before, now)) = documents {
                 let compared = compare_documents(&before, &now, is_notebook, &mut measure);
@@ -351,10 +379,39 @@ impl Comparing<'_> {
             Ok(()) => self.judge(measure),
             Err(TextFault::Differs(place)) => self.judge_place(measure, Err(place)),
             Err(TextFault::NoText) => Ok(self.differs(
-                "numbers are compared in texts, JSON and .npy; this is something else, so it is compared exactly",
+                "numbers are compared in texts, JSON, .npy and .png; this is something else, so it is compared exactly",
             )),
             Err(TextFault::Read(error)) => Err(error),
         }
+    }
+
+    /// Compares two images, of which the parts of pixels are numbers.
+    fn compare_images(&self, mut measure: Measure) -> io::Result<Judged> {
+        let (before, now) = (self.before.open()?, self.now.open()?);
+        let compared = png::compare(before, now, |(x, y), old, new, _| {
+            for (channel, (old, new)) in old.into_iter().zip(new).enumerate() {
+                let element = |value: u16| Element::Integer(value.into());
+                let close = measure.compare(element(old), element(new));
+                if close != Close::Same {
+                    let place = || Place::Pixel { x, y, channel };
+                    measure.add_close(close, &old.to_string(), &new.to_string(), place);
+                }
+            }
+        });
+        Ok(self.differs(match compared {
+            Ok(_) => return self.judge(measure),
+            Err(ImageFault::Sizes([old, new])) => {
+                let how = format!(
+                    "an image of {} × {}, now {} × {}",
+                    old.0, old.1, new.0, new.1
+                );
+                return Ok(self.differs(&how));
+            }
+            Err(ImageFault::NoImage) => "it is no image in PNG, so it is compared exactly",
+            Err(ImageFault::TooLarge) => "it is too large to compare its pixels",
+            Err(ImageFault::Order) => "one of the images is interlaced, and the other is not",
+            Err(ImageFault::Read(error)) => return Err(error),
+        }))
     }
 
     fn judge(&self, measure: Measure) -> io::Result<Judged> {

@@ -1,5 +1,8 @@
 //! Compares two JSON documents by value: numbers within a tolerance, members in any order.
+//!
+//! Python writes `NaN`, `Infinity` and `-Infinity` as they are, which no JSON has. They count as the numbers that they are.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
 
 use runseal_core::canon::{Document, Key, Kind, Node, ReadOptions, parse_document};
@@ -19,6 +22,58 @@ pub(super) fn read_text(from: impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     from.take(LARGEST + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= LARGEST).then_some(bytes))
+}
+
+/// What stands for a bare number in a string that no other text begins with.
+const BARE: &str = "\u{f8ff}\u{f8fe}";
+
+/// The numbers that are no JSON, with the texts that a double has for them.
+const BARE_NUMBERS: [(&str, &str); 3] =
+    [("NaN", "NaN"), ("Infinity", "inf"), ("-Infinity", "-inf")];
+
+/// The same text with bare `NaN` and infinities as strings that [`compare_documents`] knows. A text that is strict JSON
+/// stays as it is, and so does one in which such a string is.
+pub(super) fn admit_bare(text: Vec<u8>) -> Vec<u8> {
+    if memchr::memmem::find(&text, BARE.as_bytes()).is_some() || parse(&text).is_some() {
+        return text;
+    }
+    let mut admitted = Vec::with_capacity(text.len());
+    let (mut at, mut is_string) = (0, false);
+    while let Some(byte) = text.get(at) {
+        let rest = &text[at..];
+        let bare = BARE_NUMBERS.iter().find(|(name, _)| {
+            let behind = rest.strip_prefix(name.as_bytes());
+            behind.is_some_and(|behind| !behind.first().is_some_and(u8::is_ascii_alphanumeric))
+        });
+        match bare.filter(|_| !is_string) {
+            Some((name, number)) => {
+                admitted.extend(format!("\"{BARE}{number}\"").bytes());
+                at += name.len();
+                continue;
+            }
+            None if is_string && *byte == b'\\' => {
+                admitted.extend(rest.iter().take(2));
+                at += 2;
+                continue;
+            }
+            None => {}
+        }
+        is_string ^= *byte == b'"';
+        admitted.push(*byte);
+        at += 1;
+    }
+    admitted
+}
+
+/// A number as a text that [`Measure`] reads, also a bare one.
+fn number_of<'n>(node: Node<'n>) -> Option<Cow<'n, str>> {
+    if let Some(number) = node.as_number() {
+        return Some(Cow::Borrowed(number.text()));
+    }
+    let text = node.as_str()?;
+    let number = text.strip_prefix(BARE)?;
+    let is_known = BARE_NUMBERS.iter().any(|(_, known)| *known == number);
+    is_known.then(|| Cow::Owned(number.to_owned()))
 }
 
 /// The document of a text; `None` if it is not JSON.
@@ -47,12 +102,14 @@ struct Comparing<'m> {
 
 impl Comparing<'_> {
     fn compare(&mut self, before: Node<'_>, now: Node<'_>, trail: &Trail<'_>) -> Result<(), Place> {
-        if let (Some(a), Some(b)) = (before.as_number(), now.as_number()) {
-            self.measure.add(a.text(), b.text(), || place_of(trail));
-            return Ok(());
-        }
-        if before.kind() != now.kind() {
-            return Err(place_of(trail));
+        match (number_of(before), number_of(now)) {
+            (Some(a), Some(b)) => {
+                let is_notebook = self.in_texts;
+                self.measure.add(&a, &b, || place_of(trail, is_notebook));
+                return Ok(());
+            }
+            (None, None) if before.kind() == now.kind() => {}
+            _ => return Err(self.place_of(trail)),
         }
         match before.kind() {
             Kind::Object => self.compare_members(before, now, trail),
@@ -64,14 +121,18 @@ impl Comparing<'_> {
                     true => Ok(()),
                     false => {
                         let first = before.len().min(now.len());
-                        Err(place_of(&Trail::Element(trail, first)))
+                        Err(self.place_of(&Trail::Element(trail, first)))
                     }
                 }
             }
             _ if before.is_string() => self.compare_strings(before, now, trail),
             _ if before.as_bool() == now.as_bool() => Ok(()),
-            _ => Err(place_of(trail)),
+            _ => Err(self.place_of(trail)),
         }
+    }
+
+    fn place_of(&self, trail: &Trail<'_>) -> Place {
+        place_of(trail, self.in_texts)
     }
 
     fn compare_members(
@@ -90,14 +151,14 @@ impl Comparing<'_> {
                 }
                 // The name that only one of them has.
                 Some((other, _)) if key.compare(other).is_gt() => {
-                    return Err(place_of(&Trail::Member(above, &other.to_lossy())));
+                    return Err(self.place_of(&Trail::Member(above, &other.to_lossy())));
                 }
-                _ => return Err(place_of(&trail)),
+                _ => return Err(self.place_of(&trail)),
             }
         }
         match new.get(old.len()) {
             None => Ok(()),
-            Some((key, _)) => Err(place_of(&Trail::Member(trail, &key.to_lossy()))),
+            Some((key, _)) => Err(self.place_of(&Trail::Member(trail, &key.to_lossy()))),
         }
     }
 
@@ -112,12 +173,13 @@ impl Comparing<'_> {
         }
         let texts = (before.as_str(), now.as_str());
         let (true, (Some(a), Some(b))) = (self.in_texts, texts) else {
-            return Err(place_of(trail));
+            return Err(self.place_of(trail));
         };
         let mut within = Measure::new(self.measure.tolerance());
         let compared = compare_texts(a.as_bytes(), b.as_bytes(), None, &mut within);
-        self.measure.absorb(within, &place_of(trail));
-        compared.map_err(|_| place_of(trail))
+        let place = self.place_of(trail);
+        self.measure.absorb(within, &place);
+        compared.map_err(|_| place)
     }
 }
 
@@ -127,8 +189,12 @@ fn sorted_members(node: Node<'_>) -> Vec<(Key<'_>, Node<'_>)> {
     members
 }
 
-fn place_of(trail: &Trail<'_>) -> Place {
-    Place::Pointer(trail.pointer_within(LONGEST_PLACE))
+fn place_of(trail: &Trail<'_>, is_notebook: bool) -> Place {
+    let pointer = trail.pointer_within(LONGEST_PLACE);
+    match is_notebook {
+        true => Place::Notebook(pointer),
+        false => Place::Pointer(pointer),
+    }
 }
 
 #[cfg(test)]
@@ -175,6 +241,43 @@ mod tests {
         ] {
             let found = compare(before, now).map(|_| ()).unwrap_err();
             assert_eq!(found, Place::Pointer(place.to_owned()), "{before} {now}");
+        }
+    }
+
+    #[test]
+    fn bare_numbers_of_python_are_numbers() {
+        let compare = |before: &str, now: &str| {
+            let [before, now] = [before, now].map(|text| admit_bare(text.as_bytes().to_vec()));
+            let [before, now] = [&before, &now].map(|text| parse(text).unwrap());
+            let mut measure = Measure::new(Tolerance {
+                relative: Some(0.1),
+                absolute: None,
+            });
+            compare_documents(&before, &now, false, &mut measure).map(|()| measure)
+        };
+        let same = compare(
+            r#"{"a":[NaN,Infinity,-Infinity,1.0],"NaN":"x\\\"NaN"}"#,
+            r#"{"NaN":"x\\\"NaN", "a":[NaN, Infinity, -Infinity, 1.01]}"#,
+        );
+        let same = same.unwrap();
+        assert_eq!((same.differing(), same.beyond()), (1, None));
+        for (before, now) in [
+            ("[NaN]", "[1]"),
+            ("[Infinity]", "[-Infinity]"),
+            ("[1e9]", "[NaN]"),
+        ] {
+            assert!(compare(before, now).unwrap().beyond().is_some(), "{before}");
+        }
+        for (before, now) in [
+            (r#"["NaN"]"#, "[NaN]"),
+            ("[NaN]", "[null]"),
+            ("[NaN]", "[]"),
+        ] {
+            assert!(compare(before, now).is_err(), "{before}");
+        }
+        // What is neither JSON nor Python's stays as it is, and so does what looks like ours.
+        for text in ["[nan]", "[NaNs]", "{", "[\"\u{f8ff}\u{f8fe}NaN\", NaN]"] {
+            assert_eq!(admit_bare(text.as_bytes().to_vec()), text.as_bytes());
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::record::documents::{FileEntry, RecordedOutput};
 use crate::record::environment::{modified_ns, status_changed_ns};
 use crate::record::error::{RecordError, work_error};
 use crate::record::run::CommandRun;
-use crate::record::secrets::check_secrets_in;
+use crate::record::searched::Search;
 use crate::record::terminal::{make_cast, terminal_gaps, terminal_value};
 use crate::record::terms::Fate;
 use crate::run::staging::{RunFiles, Stored, Storing};
@@ -151,6 +151,7 @@ impl Sealing<'_> {
         &mut self,
         run: &CommandRun,
         accesses: &mut Accesses,
+        search: &Search<'_>,
     ) -> Result<Option<Value>, RecordError> {
         let outcome = &run.recorded.outcome;
         if let Some(fault) = outcome
@@ -167,7 +168,9 @@ impl Sealing<'_> {
         else {
             return Ok(None);
         };
-        check_secrets_in(&self.request.command.secrets, TERMINAL_LOG, &log.alone)?;
+        // The file has it in pieces, by their times.
+        let told = search.search_bytes("terminal", &log.alone)?;
+        accesses.gaps.extend(told);
         accesses.gaps.extend(terminal_gaps(log));
         let cast = make_cast(outcome, log, terminal.size, &run.environment)?;
         self.files.put_bytes(TERMINAL_LOG, &cast)?;
@@ -199,7 +202,7 @@ impl Sealing<'_> {
             return Ok(given);
         };
         let (mut left_out, mut ignored) = (0_usize, 0_usize);
-        let mut outputs = Vec::new();
+        let (mut outputs, mut no_files) = (Vec::new(), Vec::new());
         let changes = layer.changes();
         let filled = terms.find_filled(changes);
         for change in changes {
@@ -233,11 +236,12 @@ impl Sealing<'_> {
                 }
                 Changed::Deleted => given.deleted.push(path),
                 Changed::Link { target } => given.links.push(link_of(path, target)?),
-                Changed::Pipe => return Err(left(path, "it is a named pipe")),
-                Changed::Socket => return Err(left(path, "it is a socket")),
-                Changed::Device => return Err(left(path, "it is a device")),
+                Changed::Pipe => no_files.push((path, "a named pipe")),
+                Changed::Socket => no_files.push((path, "a socket")),
+                Changed::Device => no_files.push((path, "a device")),
             }
         }
+        note_no_files(&no_files, &mut given, &mut accesses.gaps);
         let cancel = self.cancel;
         given.outputs = self.files.store_all(&outputs, |storing, left| {
             check_interrupted(cancel)?;
@@ -406,6 +410,36 @@ fn note_left_out(path: &OsStr, given: &mut RecordedOutput) {
         && names.len() < MOST_LEFT_OUT
     {
         names.push(path.to_owned());
+    }
+}
+
+/// Records the names of what has no content that a bundle could hold.
+fn note_no_files(
+    found: &[(String, &str)],
+    given: &mut RecordedOutput,
+    gaps: &mut BTreeSet<CaptureGap>,
+) {
+    const MOST_NAMED: usize = 10;
+    for (path, _) in found {
+        let names = given.not_kept.get_or_insert_default();
+        if names.len() < MOST_LEFT_OUT {
+            names.push(path.clone());
+        }
+    }
+    let named = found.iter().take(MOST_NAMED);
+    let named = named.map(|(path, what)| format!("`{}` ({what})", path.escape_debug()));
+    let mut named: Vec<String> = named.collect();
+    if found.len() > MOST_NAMED {
+        named.push(format!("{} more", found.len() - MOST_NAMED));
+    }
+    if !named.is_empty() {
+        gaps.insert(CaptureGap {
+            kind: "not-kept".to_owned(),
+            detail: format!(
+                "not kept but by name, since there is nothing in it that a bundle could hold: {}",
+                named.join(", ")
+            ),
+        });
     }
 }
 

@@ -264,7 +264,7 @@ fn list_names<'a>(paths: impl Iterator<Item = &'a str>) -> Option<String> {
 fn add_largest(to: &mut Value, largest: &Largest) {
     to.insert("difference", number(largest.difference));
     match &largest.place {
-        Place::Pointer(pointer) => {
+        Place::Pointer(pointer) | Place::Notebook(pointer) => {
             to.insert("pointer", pointer.as_str());
         }
         Place::Line { line, column } => {
@@ -272,6 +272,12 @@ fn add_largest(to: &mut Value, largest: &Largest) {
             if let Some(column) = column {
                 to.insert("column", *column);
             }
+        }
+        // As arrays of pixels have it.
+        Place::Pixel { x, y, channel } => {
+            let channel = u64::try_from(*channel).unwrap_or_default();
+            let index = [u64::from(*y), u64::from(*x), channel];
+            to.insert("index", Value::array(index));
         }
         Place::Index(index) => {
             to.insert("index", Value::array(index.iter().copied()));

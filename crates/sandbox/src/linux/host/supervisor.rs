@@ -5,22 +5,21 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions};
 
+use super::super::looks::{Looks, PAUSE, Pace};
 use super::super::report::{At, Failure, Record};
 use super::super::stage::Wires;
 use super::super::terminal::TerminalWire;
-use super::super::usage::{self, Bounds};
-use super::super::watch::{Elsewhere, Watched};
+use super::super::watch::{Elsewhere, Places, Watched};
 use super::super::{command, left_running, sys, watch};
 use super::HostPlan;
 use crate::error::Layer;
-use crate::outcome::Limit;
 
 /// The process between caller and command.
 pub(super) fn supervise(plan: &HostPlan, wires: &Wires) -> i32 {
@@ -68,58 +67,46 @@ fn try_supervise(plan: &HostPlan, wires: &Wires) -> Result<Option<Record>, Failu
     follow(child, wires, folders.as_ref()).at(Layer::Process)
 }
 
-/// What the command can write to, and how much of that it may fill.
+/// What the command can write to.
 struct WatchedFolders<'a> {
     watched: &'a Watched,
     work: OwnedFd,
-    tmp: Option<(OwnedFd, Bounds)>,
+    elsewhere: Elsewhere,
 }
 
 impl<'a> WatchedFolders<'a> {
     fn open(plan: &'a HostPlan, watched: &'a Watched) -> Result<WatchedFolders<'a>, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = |path: &Path| rustix::fs::open(path, flags, Mode::empty());
-        let tmp = plan.tmp.as_ref();
-        let tmp = tmp.map(|(path, bounds)| Ok((open(path)?, *bounds)));
+        let mut elsewhere = Elsewhere::default();
+        match &plan.tmp {
+            // Temporary files of an ordinary command count with its folder.
+            Some((path, _)) if watched.is_ordinary => elsewhere.folders.push(open(path)?),
+            Some((path, bounds)) => elsewhere.bounded = Some((open(path)?, *bounds)),
+            None => {}
+        }
         Ok(WatchedFolders {
             watched,
             work: open(&plan.folder)?,
-            tmp: tmp.transpose()?,
+            elsewhere,
         })
     }
 
     fn handles(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let tmp = self.tmp.iter().map(|(tmp, _)| tmp.as_fd());
-        std::iter::once(self.work.as_fd()).chain(tmp)
+        let bounded = self.elsewhere.bounded.iter().map(|(tmp, _)| tmp.as_fd());
+        let folders = self.elsewhere.folders.iter().map(AsFd::as_fd);
+        std::iter::once(self.work.as_fd())
+            .chain(folders)
+            .chain(bounded)
     }
 
-    /// The limit that these processes have reached, if any.
-    fn breach(&self, processes: &[i32]) -> Option<Limit> {
-        let breach = self.watched.breach(&self.work, processes);
-        breach
-            .or_else(|| self.tmp_breach())
-            .or_else(|| self.disk_breach())
-    }
-
-    /// The same for files alone, when no process is left.
-    fn breach_of_files(&self) -> Option<Limit> {
-        let breach = self.watched.work_breach(&self.work, &[]);
-        breach
-            .or_else(|| self.tmp_breach())
-            .or_else(|| self.disk_breach())
-    }
-
-    fn disk_breach(&self) -> Option<Limit> {
-        let nothing = Elsewhere::default();
-        self.watched.breach_elsewhere(&self.work, &nothing)
-    }
-
-    /// Files without a name count as the work folder's, which lies on the same file system.
-    fn tmp_breach(&self) -> Option<Limit> {
-        let tmp = self.tmp.as_ref();
-        let (tmp, bounds) = tmp.filter(|(_, bounds)| *bounds != Bounds::NONE)?;
-        let usage = usage::measure(tmp, *bounds).ok()?;
-        bounds.breach(&usage).map(|_| Limit::Temporary)
+    fn looks(&self) -> Looks<'_> {
+        let places = Places {
+            folder: &self.work,
+            elsewhere: &self.elsewhere,
+            group_events: None,
+        };
+        Looks::begin(self.watched, places)
     }
 }
 
@@ -143,7 +130,8 @@ fn enter(plan: &HostPlan) -> Result<(), Failure> {
     rustix::thread::set_thread_res_uid(uid, uid, uid).at(Layer::Privileges)
 }
 
-const PAUSE: Duration = Duration::from_millis(20);
+/// The longest pause before what the command left behind is looked for again.
+const LONGEST_FOR_ORPHANS: Duration = Duration::from_millis(200);
 
 /// Waits for the command's end, a limit, or the caller's word, which needs no record.
 fn follow(
@@ -153,13 +141,15 @@ fn follow(
 ) -> Result<Option<Record>, Errno> {
     let control = &wires.control;
     let handle = rustix::process::pidfd_open(child, PidfdFlags::empty())?;
-    let mut pause = PAUSE;
+    let mut looks = folders.map(WatchedFolders::looks);
     let mut signals = Some(wires.signals.as_fd());
+    let timeout = Timespec {
+        tv_sec: 0,
+        tv_nsec: i64::from(PAUSE.subsec_nanos()),
+    };
+    // Whose processes they are takes a look at all of the machine's.
+    let mut orphans = Pace::up_to(LONGEST_FOR_ORPHANS);
     loop {
-        let timeout = Timespec {
-            tv_sec: i64::try_from(pause.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(pause.subsec_nanos()),
-        };
         let mut events = vec![
             PollFd::new(&handle, PollFlags::IN),
             PollFd::new(control, PollFlags::IN),
@@ -183,20 +173,22 @@ fn follow(
         }
         if has_ended {
             let record = watch::reap_until(child)?;
+            crate::linux::report::tell_peak_memory(wires.report.as_fd());
             let left: Vec<i32> = descendants().into_iter().collect();
             left_running::tell(&left, wires.report.as_fd());
-            let breach = folders.and_then(WatchedFolders::breach_of_files);
-            return Ok(Some(breach.map_or(record, Record::Stopped)));
+            let found = looks.map_or(Ok(None), |looks| looks.last(&left));
+            return Ok(Some(Record::of_look(found).unwrap_or(record)));
         }
-        let began = Instant::now();
-        if let Some(folders) = folders {
-            let processes: Vec<i32> = descendants().into_iter().collect();
-            if let Some(limit) = folders.breach(&processes) {
-                return Ok(Some(Record::Stopped(limit)));
-            }
+        let found = looks
+            .as_mut()
+            .map_or(Ok(None), |looks| looks.look(descendants));
+        if let Some(record) = Record::of_look(found) {
+            return Ok(Some(record));
         }
-        reap_orphans(child);
-        pause = PAUSE.max(began.elapsed().saturating_mul(10));
+        if let Some(began) = orphans.begin() {
+            reap_orphans(child);
+            orphans.end(began);
+        }
     }
 }
 
@@ -249,9 +241,30 @@ fn end_all() {
                 Err(_) => return,
             }
         }
+        hold_all();
         for pid in descendants().into_iter().filter_map(Pid::from_raw) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// How often one tries to hold everything before it is killed.
+const MOST_ROUNDS: usize = 100;
+
+/// Holds every process below this one: whoever makes processes as fast as they are killed is never done with
+/// otherwise.
+fn hold_all() {
+    let mut held = BTreeSet::new();
+    for _ in 0..MOST_ROUNDS {
+        let found = descendants();
+        let new: Vec<i32> = found.difference(&held).copied().collect();
+        if new.is_empty() {
+            return;
+        }
+        for pid in new.iter().copied().filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::STOP);
+        }
+        held.extend(new);
     }
 }
