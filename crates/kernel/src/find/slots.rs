@@ -15,11 +15,9 @@ const PLACE: usize = 3;
 /// The fewest other words with content.
 const LEAST: usize = 2;
 const IS: [u64; 3] = [key_of(b"is"), key_of(b"are"), key_of(b"be")];
-const INTO: [u64; 8] = [
+const INTO: [u64; 6] = [
     key_of(b"in"),
     key_of(b"by"),
-    key_of(b"to"),
-    key_of(b"with"),
     key_of(b"as"),
     key_of(b"from"),
     key_of(b"of"),
