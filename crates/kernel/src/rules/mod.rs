@@ -24,7 +24,7 @@ pub use profile::{DEFAULT_PROFILE, Element, Profile};
 
 /// The version of how the kernel reads intents. It is part of every bundle's hash, so it changes
 /// only if the kernel makes another bundle from the same intent and rules, not with each release.
-const KERNEL_VERSION: &str = "0.3.0";
+const KERNEL_VERSION: &str = "0.2.0";
 
 /// The data files, in the order of the digest.
 const FILES: [(&str, &str); 6] = [
