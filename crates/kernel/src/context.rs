@@ -227,6 +227,7 @@ fn parse_profile(given: Option<&Value>) -> Result<Wanted, String> {
             Ok(Wanted {
                 elements,
                 below_words: None,
+                essential: Vec::new(),
             })
         }
         None | Some(Value::Null | Value::String(_)) => {
@@ -246,6 +247,7 @@ fn parse_profile(given: Option<&Value>) -> Result<Wanted, String> {
             Ok(Wanted {
                 elements: profile.requires.clone(),
                 below_words: profile.below_words,
+                essential: profile.essential.clone(),
             })
         }
         Some(_) => {

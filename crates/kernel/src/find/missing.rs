@@ -10,8 +10,10 @@ use crate::text::token::TokenKind;
 pub(crate) struct Wanted {
     /// Indexes into the rule set's elements.
     pub elements: Vec<usize>,
-    /// Applies only if goal and constraints have fewer words.
+    /// Everything that is missing is asked only if goal and constraints have fewer words.
     pub below_words: Option<usize>,
+    /// Without any of these, it is asked in an intent of any length.
+    pub essential: Vec<usize>,
 }
 
 /// What an intent names, in numbers.
@@ -88,8 +90,14 @@ pub(super) fn find(
     let Some(goal) = sources.first() else {
         return naming;
     };
-    // What a long intent leaves out is told and not asked: its author has said what matters.
-    let severity = if thin { Severity::Ask } else { Severity::Note };
+    // What a long intent leaves out is told and not asked: its author has said what matters. Only without any of what
+    // is essential nobody could begin.
+    let essential = &wanted.essential;
+    let lacks = !essential.is_empty() && essential.iter().all(|number| !named[*number]);
+    let severity = match thin || lacks {
+        true => Severity::Ask,
+        false => Severity::Note,
+    };
     for rule in rules
         .of_matcher(Matcher::Missing)
         .filter(|rule| rule.severity == severity)

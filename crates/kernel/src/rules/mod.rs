@@ -273,6 +273,12 @@ impl RuleSet {
             .find(|rule| rule.id.eq_ignore_ascii_case(id))
     }
 
+    /// Returns the names of the elements that a profile asks for in an intent of any length if it names none of them.
+    pub fn essential<'s>(&'s self, profile: &'s Profile) -> impl Iterator<Item = &'s str> {
+        let essential = profile.essential.iter();
+        essential.map(|number| self.elements[*number].name.as_str())
+    }
+
     /// Returns the names of the elements that a profile requires.
     pub fn required<'s>(&'s self, profile: &'s Profile) -> impl Iterator<Item = &'s str> {
         profile

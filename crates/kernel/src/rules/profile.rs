@@ -25,8 +25,10 @@ pub struct Profile {
     pub about: String,
     /// Indexes into [`super::RuleSet::elements`].
     pub(crate) requires: Vec<usize>,
-    /// Applies only if goal and constraints have fewer words; `None` for always.
+    /// Everything that is missing is asked only if goal and constraints have fewer words; `None` for always.
     pub below_words: Option<usize>,
+    /// Without any of these, what is missing is asked in an intent of any length.
+    pub(crate) essential: Vec<usize>,
 }
 
 /// The profile of an intent that names none.

@@ -29,6 +29,8 @@ struct RawProfile {
     about: String,
     requires: Vec<String>,
     below_words: Option<usize>,
+    #[serde(default)]
+    essential: Vec<String>,
 }
 
 /// Adds the content of one file.
@@ -43,19 +45,21 @@ pub(super) fn read_file(set: &mut RuleSet, text: &str) -> Result<(), String> {
     }
     set.elements.extend(file.element);
     for raw in file.profile {
-        let requires = raw.requires.iter().map(|name| {
-            let found = set
-                .elements
-                .iter()
-                .position(|element| element.name == *name);
-            found.ok_or_else(|| format!("profile {}: no element is called {name}", raw.name))
-        });
-        let requires = requires.collect::<Result<Vec<_>, _>>()?;
+        let elements = &set.elements;
+        let indexes = |names: &[String]| -> Result<Vec<usize>, String> {
+            let index = |name: &String| {
+                let found = elements.iter().position(|element| element.name == *name);
+                found.ok_or_else(|| format!("profile {}: no element is called {name}", raw.name))
+            };
+            names.iter().map(index).collect()
+        };
+        let (requires, essential) = (indexes(&raw.requires)?, indexes(&raw.essential)?);
         set.profiles.push(Profile {
             name: raw.name,
             about: raw.about,
             requires,
             below_words: raw.below_words,
+            essential,
         });
     }
     if let Some(words) = file.words {

@@ -118,7 +118,13 @@ pub fn render_tables() -> String {
         let names: Vec<&str> = set.required(profile).collect();
         let when = match profile.below_words {
             _ if names.is_empty() => "never".to_owned(),
-            Some(words) => format!("goal and constraints have fewer than {words} words"),
+            Some(words) => {
+                let essential: Vec<&str> = set.essential(profile).collect();
+                let essential = essential.join(", ");
+                format!(
+                    "goal and constraints have fewer than {words} words, or name none of: {essential}"
+                )
+            }
             None => "always".to_owned(),
         };
         let _ = writeln!(
