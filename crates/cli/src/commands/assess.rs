@@ -10,7 +10,7 @@ use crate::intent_input::read_intent;
 use crate::output::{file_named, put_json};
 use crate::ui;
 
-/// Ask a model, or an assessor of your own, what an intent leaves open.
+/// Ask a model or a program of yours what an intent leaves open.
 ///
 /// Only findings whose quotes are in the intent are kept.
 ///
