@@ -127,7 +127,8 @@ impl Finder {
     }
 }
 
-/// Whether a word may begin at `at`: the byte before it is not alphanumeric, or ends an escape.
+/// Whether a word may begin at `at`: the byte before it is not alphanumeric, or ends an escape, of a text or of a
+/// terminal's colours.
 pub(crate) fn begins_word(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     match before {
@@ -136,8 +137,27 @@ pub(crate) fn begins_word(bytes: &[u8], at: usize) -> bool {
         [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f'] => true,
         [.., b'%', high, low] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
         [.., b'\\', b'u', a, b, c, d] => [a, b, c, d].iter().all(|byte| byte.is_ascii_hexdigit()),
-        _ => false,
+        _ => ends_control_sequence(before),
     }
+}
+
+/// The most parameters of a control sequence that are looked at.
+const LONGEST_SEQUENCE: usize = 24;
+
+/// Whether a control sequence of a terminal ends here, such as `ESC[1;32m`, also as JSON and shells write its first
+/// character.
+fn ends_control_sequence(text: &[u8]) -> bool {
+    let Some((letter, text)) = text.split_last() else {
+        return false;
+    };
+    let is_parameter = |byte: &u8| matches!(byte, b'0'..=b'9' | b';' | b':' | b'?');
+    let parameters = text.iter().rev().take(LONGEST_SEQUENCE);
+    let parameters = parameters.take_while(|byte| is_parameter(byte)).count();
+    let Some(text) = text[..text.len() - parameters].strip_suffix(b"[") else {
+        return false;
+    };
+    let escapes: [&[u8]; 6] = [b"\x1b", b"\\u001b", b"\\u001B", b"\\x1b", b"\\033", b"\\e"];
+    letter.is_ascii_alphabetic() && escapes.iter().any(|escape| text.ends_with(escape))
 }
 
 /// Returns the start of the first telling name in `text` whose quoted value is not closed yet.

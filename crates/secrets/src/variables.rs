@@ -1,4 +1,8 @@
-//! Whether a variable that somebody wants to hand on has a secret for its value.
+//! Whether a variable that somebody wants to hand on has a secret for its value, or in it.
+
+use std::sync::{LazyLock, Mutex};
+
+use crate::certain::Searcher;
 
 /// Words in the names of variables whose values usually are secrets.
 const NAMES: [&str; 11] = [
@@ -46,7 +50,7 @@ pub fn find_secret(name: &str, value: &str) -> Option<&'static str> {
     // Who wrote something is no secret; what authorizes is.
     let upper = name.to_ascii_uppercase().replace("AUTHORI", "AUTH-");
     let upper = upper.replace("AUTHOR", "");
-    if NAMES.iter().any(|word| upper.contains(word)) || upper.ends_with("_KEY") || upper == "KEY" {
+    if is_telling(&upper) {
         return Some("its name says so");
     }
     if PREFIXES.iter().any(|prefix| value.starts_with(prefix)) {
@@ -55,8 +59,59 @@ pub fn find_secret(name: &str, value: &str) -> Option<&'static str> {
     if holds_password(value) {
         return Some("it has a password in it");
     }
+    if holds_key(value) {
+        return Some("there is a key in it");
+    }
     looks_random(value).then_some("it looks like a key: long, without words, of mixed characters")
 }
+
+/// Words behind one of [`NAMES`] that say that the value is no secret: `MAX_TOKEN_LENGTH`, `AUTH_ENABLED`.
+const MEASURES: [&str; 14] = [
+    "COUNT",
+    "ENABLED",
+    "EXPIRY",
+    "ISSUER",
+    "LENGTH",
+    "LIMIT",
+    "MAX",
+    "MIN",
+    "MODE",
+    "PARALLELISM",
+    "SIZE",
+    "TIMEOUT",
+    "TTL",
+    "TYPE",
+];
+
+/// Whether a name in capitals tells that its value is a secret.
+fn is_telling(upper: &str) -> bool {
+    let last = upper.rsplit('_').next().unwrap_or(upper);
+    let is_measure =
+        MEASURES.contains(&last) || matches!(last, "TOKENS" | "TOKENIZER" | "TOKENIZERS");
+    let is_named =
+        NAMES.iter().any(|word| upper.contains(word)) || upper.ends_with("_KEY") || upper == "KEY";
+    is_named && !is_measure
+}
+
+/// Whether a key of a known form is somewhere in a value, such as in `Authorization: token …`.
+fn holds_key(value: &str) -> bool {
+    static SEARCHER: LazyLock<Mutex<Option<Searcher>>> =
+        LazyLock::new(|| Mutex::new(Searcher::new()));
+    if value.len() < SHORTEST_KEY {
+        return false;
+    }
+    let mut searcher = match SEARCHER.lock() {
+        Ok(searcher) => searcher,
+        Err(poisoned) => poisoned.into_inner(),
+    };
+    // Without its tables nothing can be told apart.
+    searcher
+        .as_mut()
+        .is_none_or(|searcher| !searcher.search_text(value).is_empty())
+}
+
+/// No key of a known form is shorter.
+const SHORTEST_KEY: usize = 12;
 
 /// Names in what a program connects with, such as `Server=…;Password=…`, whose values open something.
 const CONNECTION_SECRETS: [&str; 5] =
@@ -134,6 +189,14 @@ mod tests {
             ("X", "-----BEGIN OPENSSH PRIVATE KEY-----"),
             ("HTTP_AUTHORIZATION", "x"),
             ("DATABASE_URL", "postgres://me:abc@db.example/x"),
+            (
+                "HDR",
+                "Authorization: token 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",
+            ),
+            (
+                "CFLAGS",
+                "-O2 -DTOKEN=\"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\"",
+            ),
             ("DB_CONNECTION_STRING", "Server=db;User Id=me;Password=abc"),
             ("STORE", "AccountName=a;AccountKey=q83v=="),
         ] {
@@ -148,6 +211,12 @@ mod tests {
             ("TOKEN", ""),
             ("XDG_SESSION_ID", "3"),
             ("GIT_AUTHOR_DATE", "2024-01-02"),
+            ("TOKENIZERS_PARALLELISM", "false"),
+            ("MAX_TOKENS", "1000"),
+            ("TOKEN_LIMIT", "4096"),
+            ("AUTH_ENABLED", "false"),
+            ("PASSWORD_MIN_LENGTH", "8"),
+            ("CFLAGS", "-O2 -g -fstack-protector-strong"),
             ("DATABASE_URL", "postgres://me@db.example:5432/x"),
             ("PAGE", "http://localhost:8080/package@2.0"),
             ("DB_CONNECTION_STRING", "Server=db;Integrated Security=true"),

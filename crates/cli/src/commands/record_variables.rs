@@ -70,10 +70,17 @@ fn check_variable_name(name: &str) -> Result<(), CliError> {
     if is_variable_name(name) {
         Ok(())
     } else {
-        Err(CliError::usage(
-            format!("`{}` is not a variable name", name.escape_debug()),
-            "use letters, digits and `_`, with no digit first",
-        ))
+        // What is behind a `=` was meant as a value, perhaps a secret one.
+        Err(match name.split_once('=') {
+            Some((name, _)) => CliError::usage(
+                format!("`{}=…` is not a variable name", name.escape_debug()),
+                "the value is taken from your own environment: set it there, and give the name alone",
+            ),
+            None => CliError::usage(
+                format!("`{}` is not a variable name", name.escape_debug()),
+                "use letters, digits and `_`, with no digit first",
+            ),
+        })
     }
 }
 

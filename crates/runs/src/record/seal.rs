@@ -616,6 +616,9 @@ fn keep_results(error: RecordError, request: &RecordRequest, run: &CommandRun) -
         // The user's own results on the user's own disk: nothing is left out.
         kept.take(run, &HiddenSecrets::of(&BTreeMap::new())).ok()?;
         let published = kept.publish("UNSEALED.txt", said.as_bytes()).ok()?;
+        // It often lies in a repository, to which it must not be added by chance.
+        let ignored = target.join(".gitignore");
+        let _ = runseal_fs::atomic::write_new(&ignored, b"*\n", runseal_fs::atomic::Readers::Owner);
         // A secret may be in it.
         let _ = runseal_fs::handles::set_mode(target, 0o700);
         Some(published)

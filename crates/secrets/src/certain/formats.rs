@@ -256,15 +256,22 @@ pub(super) static FORMATS: &[Format] = &[
 ];
 
 impl Format {
-    /// The length of the key whose prefix ends at `at`, if one of this format is there.
-    pub(super) fn match_at(&self, bytes: &[u8], at: usize) -> Option<usize> {
+    /// The length of the key whose prefix ends at `at`, if one of this format is there. In a binary file, what follows
+    /// it may be the next field.
+    pub(super) fn match_at(&self, bytes: &[u8], at: usize, is_binary: bool) -> Option<usize> {
         let rest = bytes.get(at..)?;
         let mut length = 0;
         for (alphabet, least, most, after) in self.pieces {
             let piece = rest.get(length..)?;
             let count = piece.iter().take(most + 1);
-            let count = count.take_while(|byte| alphabet.has(**byte)).count();
-            if count < *least || count > *most && *most != ANY {
+            let mut count = count.take_while(|byte| alphabet.has(**byte)).count();
+            if count > *most && *most != ANY {
+                if !is_binary {
+                    return None;
+                }
+                count = *most;
+            }
+            if count < *least {
                 return None;
             }
             length += count;

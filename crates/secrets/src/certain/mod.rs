@@ -153,8 +153,9 @@ impl Searcher {
                 .checked_sub(FORMATS.len())
                 .and_then(|at| SIGNS.get(at));
             let judged = match (FORMATS.get(index), sign) {
-                (Some(format), _) if begins_word(bytes, start) => {
-                    format.match_at(bytes, end).map(|_| format.name)
+                (Some(format), _) if found.may_begin(format.prefix, bytes, start) => {
+                    let length = format.match_at(bytes, end, found.is_binary);
+                    length.map(|_| format.name)
                 }
                 (_, Some((_, sign))) => found.judge(*sign, bytes, start, end),
                 _ => None,
@@ -194,6 +195,13 @@ impl Found {
             lines: 0,
             next_line: 0,
         }
+    }
+
+    /// Whether a key with this prefix may begin at `at`. In a binary file the byte before it may be its length or the end
+    /// of another field, so that a prefix with a sign in it begins anywhere.
+    fn may_begin(&self, prefix: &str, bytes: &[u8], at: usize) -> bool {
+        let has_sign = || prefix.bytes().any(|byte| !byte.is_ascii_alphanumeric());
+        begins_word(bytes, at) || self.is_binary && has_sign()
     }
 
     fn judge(&self, sign: Sign, bytes: &[u8], start: usize, end: usize) -> Option<&'static str> {
@@ -443,6 +451,34 @@ mod tests {
         ] {
             assert_eq!(kinds("a.txt", text.as_bytes()), [], "{text}");
         }
+    }
+
+    #[test]
+    fn key_is_found_behind_colours_and_beside_other_fields_of_a_binary_file() {
+        for before in [
+            "\x1b[32m",
+            "\x1b[1;36m",
+            "\\u001b[0m",
+            "\\x1b[33m",
+            "\\033[7m",
+        ] {
+            let text = format!("{before}{TOKEN}\x1b[0m");
+            assert_eq!(
+                kinds("a", text.as_bytes()),
+                [(Some(1), "GitHub token")],
+                "{before}"
+            );
+        }
+        // No escape: the end of a word.
+        assert_eq!(kinds("a", format!("[32m{TOKEN}").as_bytes()), []);
+        for text in [format!("\0k(name{TOKEN}"), format!("\0l{TOKEN}active\0")] {
+            assert_eq!(
+                kinds("a.db", text.as_bytes()),
+                [(None, "GitHub token")],
+                "{text}"
+            );
+        }
+        assert_eq!(kinds("a", format!("name{TOKEN}").as_bytes()), []);
     }
 
     #[test]
