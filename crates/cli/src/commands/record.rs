@@ -315,6 +315,10 @@ impl Args {
     fn command(&self, folder: PathBuf, streams: CommandStreams) -> Result<Command, CliError> {
         let (variables, secrets) = parse_variables(&self.env, &self.secret)?;
         let devices = parse_devices(&self.device)?;
+        let mut world = world_of_caller(&folder, (&self.input, &self.hide), devices);
+        // What was given by name is not left out.
+        let is_given = |name: &String| variables.contains_key(name) || secrets.contains_key(name);
+        world.left_out.retain(|name| !is_given(name));
         let input = |input: &PathBuf| Mount {
             host: folder.join(input),
             inside: folder.join(input),
@@ -331,7 +335,7 @@ impl Args {
             terminal_variables: streams.variables,
             fixed_time: self.fixed_time,
             models: None,
-            world: world_of_caller(&folder, (&self.input, &self.hide), devices),
+            world,
             is_of_bundle: false,
             limits: self.bounds.limits(Limits {
                 wall_time: Duration::from_secs(self.timeout.into()),

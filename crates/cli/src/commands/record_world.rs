@@ -181,18 +181,7 @@ impl ShownWorld<'_> {
         for name in self.command.secrets.keys() {
             text.push_str(&format!("  {name}: given, and neither shown nor sealed\n"));
         }
-        let is_given = |name: &&String| {
-            let command = self.command;
-            !command.variables.contains_key(*name) && !command.secrets.contains_key(*name)
-        };
-        let left_out: Vec<&str> = self
-            .command
-            .world
-            .left_out
-            .iter()
-            .filter(is_given)
-            .map(String::as_str)
-            .collect();
+        let left_out = &self.command.world.left_out;
         if !left_out.is_empty() {
             text.push_str(&format!("left out: {}\n", left_out.join(" ")));
         }
