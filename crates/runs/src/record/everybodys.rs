@@ -9,6 +9,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::restore::is_reached_without_links;
+
 /// The folders that are walked.
 const WALKED: [&str; 2] = ["/etc", "/usr/local"];
 
@@ -100,9 +102,13 @@ impl Walk<'_> {
         true
     }
 
+    /// Whether the bundle has something at this very path. What a link of the bundle on the way leads to is not the
+    /// bundle's: it may be this machine's.
     fn is_of_bundle(&self, path: &Path) -> bool {
-        let below = path.strip_prefix("/").unwrap_or(path);
-        fs::symlink_metadata(self.tree.join(below)).is_ok()
+        let place = self.tree.join(path.strip_prefix("/").unwrap_or(path));
+        let is_reached =
+            |above: &Path| above == self.tree || is_reached_without_links(self.tree, above);
+        place.parent().is_some_and(is_reached) && fs::symlink_metadata(&place).is_ok()
     }
 
     fn is_everybodys(&self, found: &Metadata) -> bool {
@@ -166,6 +172,15 @@ mod tests {
             fs::write(place, "of the bundle").unwrap();
         }
         assert_eq!(list(&tree), below(&["closed/all", "open/deep/group"]));
+        // A link of the bundle to the machine's own folder makes nothing there the bundle's.
+        let linking = top.path().join("linking");
+        let link = linking.join(machine.strip_prefix("/").unwrap());
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&machine, link).unwrap();
+        assert_eq!(
+            list(&linking),
+            below(&["closed", "open/covered", "open/deep/group"])
+        );
     }
 
     #[test]

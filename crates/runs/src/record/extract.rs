@@ -28,6 +28,7 @@ use rustix::fs::{Timespec, Timestamps};
 use rustix::io::Errno;
 
 use self::layout::{Layout, Tree};
+use super::many_folders::{check_folders, is_too_deep};
 use super::outside::is_in_system_folder;
 use super::room::Room;
 use crate::run::verify::VerifiedRun;
@@ -73,6 +74,9 @@ pub enum ExtractError {
     /// The folder could not be made.
     #[error(transparent)]
     Write(#[from] StagingError),
+    /// The bundle lists paths that ask for more folders than anybody made.
+    #[error("the files of the bundle cannot be laid out: {0}")]
+    Folders(&'static str),
     /// Two files have the same place.
     #[error("two files belong at `{}`, or one of them below it", .0.escape_debug())]
     Collision(String),
@@ -82,6 +86,7 @@ impl Diagnose for ExtractError {
     fn diagnosis(&self) -> Diagnosis {
         match self {
             Self::Read(error) => error.diagnosis(),
+            Self::Folders(_) => Diagnosis::unreadable(self, "LIMIT"),
             Self::Write(_) => Diagnosis::unreadable(self, "WRITE")
                 .hint("name a folder that does not exist, where you may write"),
             Self::Collision(_) => {
@@ -130,6 +135,7 @@ pub(crate) fn extract(
         folder: lists.folder.clone(),
     };
     let planned = plan(run, &layout, &lists);
+    check_folders(planned.iter().map(|file| file.to.as_str())).map_err(ExtractError::Folders)?;
     check_collisions(&planned)?;
     let staging = Staging::begin_beside(target)?;
     let mut room = Room::on_disk_of(staging.path());
@@ -296,6 +302,9 @@ fn plan(run: &VerifiedRun<'_>, layout: &Layout, lists: &Lists) -> Vec<Planned> {
     planned
 }
 
+/// The most links that are made.
+const MOST_LINKS: usize = 200_000;
+
 /// Links that are made, and how many are not.
 struct PlannedLinks {
     planned: Vec<PlannedLink>,
@@ -328,10 +337,20 @@ fn plan_links(
                 && !beneath.contains(&link.to)
                 && !above.any(|folder| taken.contains(&folder))
         };
-        match planned.filter(is_free) {
+        let is_fine = |link: &PlannedLink| !is_too_deep(&link.to) && is_free(link);
+        match planned
+            .filter(is_fine)
+            .filter(|_| links.planned.len() < MOST_LINKS)
+        {
             Some(link) => {
+                let above = folders_above([link.to.as_str()].into_iter());
+                // Its name must not cost more folders than links do that somebody made.
+                if beneath.len() + above.len() > 1000 + 4 * (taken.len() + 1) {
+                    links.left_out += 1;
+                    continue;
+                }
                 taken.insert(link.to.clone());
-                beneath.extend(folders_above([link.to.as_str()].into_iter()));
+                beneath.extend(above);
                 links.planned.push(link);
             }
             None => links.left_out += 1,

@@ -37,6 +37,7 @@ mod home;
 pub mod keep;
 pub(crate) mod languages;
 pub mod machine;
+mod many_folders;
 pub mod new_files;
 mod notebook;
 pub mod outside;

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use flate2::read::ZlibDecoder;
 
 /// The most pixels of an image that is compared.
-const MOST_PIXELS: u64 = 1 << 26;
+const MOST_PIXELS: u64 = 1 << 25;
 /// The most bytes of a row.
 const LONGEST_ROW: usize = 4 << 20;
 

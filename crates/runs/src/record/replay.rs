@@ -258,7 +258,7 @@ pub(crate) fn replay_recorded(
             Err(error) => return Err(error.into()),
         };
         sealed.refuse_limited(&again, &command)?;
-        let mut comparison = sealed.compare(run, &again, (&command, &terms), &hidden)?;
+        let mut comparison = sealed.compare(run, &again, (&command, &terms), (&hidden, cancel))?;
         note_other_program(&again, &mut replay);
         if options.same_environment {
             let is_used = |path: &Path| {

@@ -315,10 +315,28 @@ pub(crate) fn find_system_file(path: &Path) -> io::Result<Option<PathBuf>> {
     if !is_shown_to_replays(path) {
         return Ok(None);
     }
+    if !has_open_way(path)? {
+        return Ok(None);
+    }
     let real = path.canonicalize()?;
     let found = fs::symlink_metadata(&real)?;
     let is_for_all = found.uid() == 0 && found.mode() & 0o004 != 0;
-    Ok((is_for_all && is_shown_to_replays(&real)).then_some(real))
+    let is_shown = is_for_all && is_shown_to_replays(&real) && has_open_way(&real)?;
+    Ok(is_shown.then_some(real))
+}
+
+/// Whether everybody may go through all the folders on the way to a path: what lies behind a closed one is told to nobody,
+/// not even whether it is there.
+fn has_open_way(path: &Path) -> io::Result<bool> {
+    let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+    above.reverse();
+    for folder in above {
+        let found = fs::metadata(folder)?;
+        if found.uid() != 0 || found.mode() & 0o005 != 0o005 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 #[cfg(test)]

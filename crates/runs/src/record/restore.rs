@@ -22,6 +22,7 @@ use runseal_sandbox::CancelToken;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
 use rustix::io::Errno;
 
+use super::many_folders::{check_folders, is_too_deep};
 use super::outside::is_in_system_folder;
 use super::room::Room;
 use super::same_files::join_same_files;
@@ -51,7 +52,9 @@ impl Restored {
     /// Whether the file that the command sees at `path` is the bundle's.
     pub(crate) fn holds(&self, path: &Path) -> bool {
         let relative = path.strip_prefix("/").unwrap_or(path);
-        fs::symlink_metadata(self.tree.join(relative)).is_ok_and(|it| it.is_file())
+        let place = self.tree.join(relative);
+        // Through a link it would be whatever that leads to.
+        is_reached_without_links(&self.tree, &place) && place.is_file()
     }
 }
 
@@ -128,6 +131,7 @@ pub(crate) fn restore(
     for folder in [&unpacking.folder, &unpacking.tree] {
         make_folders(folder).map_err(RestoreError::Write)?;
     }
+    check_folders(listed.iter().map(|file| file.path.as_str())).map_err(too_many)?;
     for file in &listed {
         unpacking.unpack(file)?;
     }
@@ -136,6 +140,7 @@ pub(crate) fn restore(
     }
     let mut listed = Placeholders::list(environment)?;
     listed.add_links(input)?;
+    listed.add_links_elsewhere(environment)?;
     listed.check_folders()?;
     let mut placeholders = unpacking.put_present(&listed)?;
     join_same_files(environment, &unpacking.folder, &mut placeholders)
@@ -143,12 +148,17 @@ pub(crate) fn restore(
     unpacking.make_room_for(appears_at, environment);
     unpacking.set_attributes(environment, Kind::Files)?;
     // Last, so that nothing is ever written through one.
-    for (path, target) in &listed.links {
-        put_link(&unpacking.folder, path, target)?;
-    }
-    for link in environment.map_or_else(Vec::new, parse_links) {
-        if let Some(path) = link.path.strip_prefix('/') {
-            put_link(&unpacking.tree, &safe(path)?, &link.target)?;
+    for (is_own, links) in [(true, &listed.links), (false, &listed.links_elsewhere)] {
+        for (path, target) in links {
+            if cancel.is_some_and(CancelToken::is_cancelled) {
+                return Err(RestoreError::Cancelled);
+            }
+            unpacking.room.take_entry().map_err(RestoreError::Write)?;
+            let root = match is_own {
+                true => &unpacking.folder,
+                false => &unpacking.tree,
+            };
+            put_link(root, path, target)?;
         }
     }
     // Nothing more is put into a folder that may not be written to.
@@ -506,7 +516,7 @@ fn set_modified(place: &Path, (seconds, nanoseconds): (i64, u32)) -> io::Result<
 }
 
 /// Whether a place in a private folder is no link, and no link is on the way to it.
-fn is_reached_without_links(base: &Path, place: &Path) -> bool {
+pub(super) fn is_reached_without_links(base: &Path, place: &Path) -> bool {
     let way = place.ancestors().take_while(|it| *it != base);
     place.starts_with(base)
         && way
@@ -531,9 +541,6 @@ fn make_folders(place: &Path) -> io::Result<()> {
 /// The most files and folders that are put in place because somebody listed them or looked at them.
 const MOST_PLACEHOLDERS: usize = 200_000;
 
-/// The deepest of them, in segments of its path.
-const DEEPEST_PLACEHOLDER: usize = 128;
-
 /// Files and folders that were there when a folder was listed, or when the command looked at them or worked in
 /// them: named alike and of the same size, with nothing in them.
 ///
@@ -545,6 +552,8 @@ pub(super) struct Placeholders {
     elsewhere: BTreeMap<SafePath, Placeholder>,
     /// Links, with what each leads to.
     links: Vec<(SafePath, String)>,
+    /// The same outside the folder.
+    links_elsewhere: Vec<(SafePath, String)>,
 }
 
 enum Placeholder {
@@ -592,16 +601,31 @@ impl Placeholders {
         Ok(())
     }
 
+    /// Adds the links that RUN_ENVIRONMENT.json lists.
+    fn add_links_elsewhere(&mut self, environment: Option<Node<'_>>) -> Result<(), RestoreError> {
+        for link in environment.map_or_else(Vec::new, parse_links) {
+            if let Some(path) = link.path.strip_prefix('/') {
+                let path = safe(path)?;
+                self.check_size(&path)?;
+                self.links_elsewhere.push((path, link.target));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses a further name beyond the bounds.
     fn check_size(&self, path: &SafePath) -> Result<(), RestoreError> {
-        if path.as_str().split('/').count() > DEEPEST_PLACEHOLDER {
+        if is_too_deep(path.as_str()) {
             return Err(too_many("they are nested too deeply"));
         }
-        let count = self.present.len() + self.elsewhere.len() + self.links.len();
-        match count >= MOST_PLACEHOLDERS {
+        match self.count() >= MOST_PLACEHOLDERS {
             true => Err(too_many("there are too many")),
             false => Ok(()),
         }
+    }
+
+    fn count(&self) -> usize {
+        self.present.len() + self.elsewhere.len() + self.links.len() + self.links_elsewhere.len()
     }
 
     fn add(&mut self, path: &str, entry: Node<'_>) -> Result<(), RestoreError> {
@@ -640,9 +664,9 @@ impl Placeholders {
     fn check_folders(&self) -> Result<(), RestoreError> {
         let links = self.links.iter().map(|(path, _)| path);
         let own = count_folders(&self.present, links);
-        let elsewhere = count_folders(&self.elsewhere, std::iter::empty());
-        let names = self.present.len() + self.elsewhere.len() + self.links.len();
-        match own + elsewhere > 1000 + 4 * names {
+        let links = self.links_elsewhere.iter().map(|(path, _)| path);
+        let elsewhere = count_folders(&self.elsewhere, links);
+        match own + elsewhere > 1000 + 4 * self.count() {
             true => Err(too_many("they lie in too many folders")),
             false => Ok(()),
         }

@@ -1,5 +1,6 @@
 //! The sealed results of a recorded command, and the comparison of another run with them.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
@@ -14,10 +15,11 @@ use runseal_core::formats::run_bundle::recorded::{
 use runseal_core::formats::run_bundle::{EntryFact, FileFact};
 use runseal_core::path::SafePath;
 use runseal_core::source::Source;
-use runseal_sandbox::{Ending, Limits};
+use runseal_sandbox::{CancelToken, Ending, Limits};
 
+use super::cancelled;
 use crate::record::difference::LARGEST_COMPARED;
-use crate::record::rules::{Version, judge_under};
+use crate::record::rules::{Judged, Version, judge_under};
 use crate::record::run::{Command, CommandRun};
 use crate::record::seal::{RecordError, describe_failure, find_limit};
 use crate::record::secrets::HiddenSecrets;
@@ -26,6 +28,9 @@ use crate::record::terms::{Terms, TermsError};
 use crate::run::replay::{Comparison, Divergence};
 use crate::run::verify::VerifiedRun;
 use crate::run::withheld::WithheldResults;
+
+/// The most files of which it is looked up where they differ.
+const MOST_DESCRIBED: usize = 100;
 
 /// The sealed results, ready for comparison.
 pub(super) struct SealedCommandRun {
@@ -216,7 +221,7 @@ impl SealedCommandRun {
         run: &VerifiedRun<'_>,
         again: &CommandRun,
         (command, terms): (&Command, &Terms),
-        hidden: &HiddenSecrets,
+        (hidden, cancel): (&HiddenSecrets, Option<&CancelToken>),
     ) -> Result<Comparison, RecordError> {
         let mut now = match Snapshot::of_run(again, terms) {
             Ok(now) => now,
@@ -235,8 +240,19 @@ impl SealedCommandRun {
             Err(error) => return Err(error),
         };
         self.leave_out_withheld(&mut now);
+        let is_over = || cancel.is_some_and(CancelToken::is_cancelled);
+        let described = Cell::new(0);
         let compared = Compared::of(&self.snapshot, &now, &terms.compare, |place, treatment| {
+            // What comes of it is thrown away.
+            if is_over() {
+                return Judged::Differs(None);
+            }
             let describe = || {
+                // Looking into files takes long, and nobody reads about hundreds of them.
+                described.set(described.get() + 1);
+                if described.get() > MOST_DESCRIBED {
+                    return None;
+                }
                 let before = self.read_sealed(run, place)?;
                 hidden.describe(place, &before, &read_left(again, place)?)
             };
@@ -247,6 +263,9 @@ impl SealedCommandRun {
             let now = LeftAt { run: again, place };
             judge_under(treatment, place, (&before, &now), describe)
         });
+        if is_over() {
+            return Err(cancelled());
+        }
         let count = self.count_compared(&now, &compared);
         let mut divergences = compared.divergences;
         if let Some(first) = divergences.iter_mut().find(|it| it.path == RUN_OUTPUT) {
