@@ -120,13 +120,10 @@ fn pipe_or_socket_that_is_left_is_named_and_loses_nothing() {
     );
     let environment = fs::read_to_string(bundle.join("RUN_ENVIRONMENT.json")).unwrap();
     assert!(
-        environment.contains("the named pipe `pipe` was left"),
+        environment.contains("`pipe` (a named pipe)"),
         "{environment}"
     );
-    assert!(
-        environment.contains("the socket `s` was left"),
-        "{environment}"
-    );
+    assert!(environment.contains("`s` (a socket)"), "{environment}");
     // A replay in which one is not left says so.
     project.record_sh("r2", "mkfifo pipe-$(date +%s%N)");
     let ran = project.run(&["replay", "RUN_BUNDLE/r2"]);

@@ -26,6 +26,7 @@ use self::places::{
     text_of,
 };
 use super::environment::{modified_ns, status_changed_ns};
+use super::outside::find_links;
 use super::run::CommandRun;
 use crate::world::normalize;
 pub(crate) use gaps::{network_gap, not_shown_gap, observed_gaps, refused_network};
@@ -263,6 +264,10 @@ impl Accesses {
             match (file.kind, input) {
                 (ObservedKind::File, Some(input)) if is_input => {
                     self.add_read(file, input, places)?;
+                    if !file.path.starts_with(places.folder) {
+                        let links = find_links(std::slice::from_ref(file));
+                        self.links_elsewhere.extend(links);
+                    }
                 }
                 (ObservedKind::File, None)
                     if is_input
