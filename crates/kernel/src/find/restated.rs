@@ -6,6 +6,7 @@
 use super::pairs::{Pairs, Statements};
 use super::statement::{Statement, count_in};
 use crate::rules::{Class, Matcher, Rule, RuleSet};
+use crate::text::token::key_of;
 
 pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out: &mut Pairs) {
     for rule in rules.of_matcher(Matcher::Restated) {
@@ -34,6 +35,10 @@ struct Comparison<'a, 's, 't> {
     opposites: &'a [(u64, u64)],
     statements: &'a Statements<'s, 't>,
 }
+
+/// Words that leave something free, and words that demand it.
+const MAY: [u64; 1] = [key_of(b"may")];
+const MUST: [u64; 2] = [key_of(b"shall"), key_of(b"must")];
 
 /// The fewest points of [`Statements::shared`] for a restatement.
 const ENOUGH: f64 = 1.3;
@@ -78,8 +83,21 @@ impl Comparison<'_, '_, '_> {
             && (super::slots::is_clash(self.rules, pair)
                 || super::slots::is_swapped(&self.rule.groups, pair)
                 || self.has_opposites(&changed, one, other)
+                || changed.is_empty() && self.is_left_free(one, other)
                 || changed.len() <= may_miss
                     && (is_reordered(one, other) || is_only_some(one, other)))
+    }
+
+    /// Whether both say the same, and one demands what the other leaves free: *may* and *shall*.
+    fn is_left_free(&self, one: &Statement, other: &Statement) -> bool {
+        let says = |it: &Statement, words: &[u64]| {
+            let tokens = &self.statements.sources[it.source].text.tokens;
+            it.whole.iter().any(|&i| words.contains(&tokens[i].key))
+        };
+        let (free, demand) = (|it| says(it, &MAY), |it| says(it, &MUST));
+        one.content == other.content
+            && (free(one) && !demand(one) && demand(other) && !free(other)
+                || free(other) && !demand(other) && demand(one) && !free(one))
     }
 
     /// Whether one of the two makes an exception that the other does not make.
