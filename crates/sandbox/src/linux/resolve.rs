@@ -198,7 +198,7 @@ pub(super) fn is_plain(path: &[u8]) -> bool {
 /// An absolute path without empty and `.` segments, such as `/usr/lib/R/etc//Renviron` has; nothing for one with `..`,
 /// which means something else where a link comes before it.
 pub(super) fn plain(path: &[u8]) -> Option<Cow<'_, [u8]>> {
-    if is_plain(path) {
+    if is_plain(path) && !path.is_empty() {
         return Some(Cow::Borrowed(path));
     }
     let segments = || path.split(|byte| *byte == b'/');
