@@ -102,7 +102,7 @@ pub struct Policy {
     pub allowed_commands: Vec<String>,
     /// The folders it may write to; empty for any.
     pub allowed_write_roots: Vec<String>,
-    /// Which of [`MODEL_MODES`] it may use.
+    /// Which of `MODEL_MODES` it may use.
     pub allowed_model_modes: Vec<String>,
     /// The models it may call, by id; empty for any.
     pub allowed_models: Vec<String>,
